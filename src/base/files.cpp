@@ -1,0 +1,139 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "base/refusals.h"
+#include "base/sha256.h"
+#include "base/text.h"
+
+namespace assay {
+
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close_now(); }
+  [[nodiscard]] int get() const { return fd_; }
+  int close_now() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd < 0 ? 0 : ::close(fd);
+  }
+
+ private:
+  int fd_;
+};
+
+Refusal unreadable(const std::filesystem::path& path, int error) {
+  return Refusal(kFileUnreadable, cat("`", path.string(), "`: ", std::strerror(error)));
+}
+
+// read(2) that goes on after a signal.
+ssize_t read_some(int fd, char* buffer, size_t size) {
+  ssize_t got = 0;
+  do {
+    got = ::read(fd, buffer, size);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+Result<int> open_for_reading(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return unreadable(path, errno);
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    ::close(fd);
+    return unreadable(path, EISDIR);
+  }
+  return fd;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, uint64_t size_max) {
+  TRY(fd, open_for_reading(path));
+  const Descriptor file(fd);
+  struct stat info {};
+  std::string bytes;
+  if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode)) {
+    const auto size = static_cast<uint64_t>(info.st_size);
+    if (size > size_max) {
+      return Refusal(kFileTooLarge, cat("`", path.string(), "` has ", size, " bytes, at most ",
+                                        size_max, " are read"));
+    }
+    bytes.reserve(size);
+  }
+  char piece[1 << 16];
+  for (;;) {
+    const ssize_t got = read_some(file.get(), piece, sizeof piece);
+    if (got < 0) return unreadable(path, errno);
+    if (got == 0) return bytes;
+    bytes.append(piece, static_cast<size_t>(got));
+    if (bytes.size() > size_max) {
+      return Refusal(kFileTooLarge,
+                     cat("`", path.string(), "` has more than ", size_max, " bytes"));
+    }
+  }
+}
+
+Status write_file_atomic(const std::filesystem::path& path, std::string_view bytes) {
+  static std::atomic<unsigned> counter{0};
+  const auto refuse = [&path](int error) {
+    return Refusal(kFileNotWritten, cat("`", path.string(), "`: ", std::strerror(error)));
+  };
+  const std::filesystem::path folder = path.parent_path().empty() ? "." : path.parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return refuse(error.value());
+  const std::filesystem::path temporary =
+      folder / cat(".", path.filename().string(), ".", ::getpid(), ".", counter++, ".tmp");
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.get() < 0) return refuse(errno);
+  int failure = 0;
+  for (size_t done = 0; done < bytes.size() && failure == 0;) {
+    const ssize_t put = ::write(file.get(), bytes.data() + done, bytes.size() - done);
+    if (put >= 0) {
+      done += static_cast<size_t>(put);
+    } else if (errno != EINTR) {
+      failure = errno;
+    }
+  }
+  if (failure == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS)
+    failure = errno;
+  if (file.close_now() != 0 && failure == 0) failure = errno;
+  if (failure == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) failure = errno;
+  if (failure != 0) {
+    ::unlink(temporary.c_str());
+    return refuse(failure);
+  }
+  return {};
+}
+
+Result<FileDigest> digest_file(const std::filesystem::path& path) {
+  TRY(fd, open_for_reading(path));
+  const Descriptor file(fd);
+  Sha256 hash;
+  FileDigest digest;
+  std::vector<char> piece(1 << 20);
+  for (;;) {
+    const ssize_t got = read_some(file.get(), piece.data(), piece.size());
+    if (got < 0) return unreadable(path, errno);
+    if (got == 0) break;
+    hash.update(std::string_view(piece.data(), static_cast<size_t>(got)));
+    digest.size_bytes += static_cast<uint64_t>(got);
+  }
+  digest.sha256 = to_hex(hash.finish());
+  return digest;
+}
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+// Files: whole reads, writes that are there completely or not at all, digests.
+//
+// Errors    FILE-UNREADABLE, FILE-TOO-LARGE, FILE-NOT-WRITTEN; each names the path and the system's
+// reason. Threads   every function may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace assay {
+
+/// The bytes of a regular file (or pipe) of at most `size_max` bytes, checked while reading.
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path,
+                                            uint64_t size_max = uint64_t{1} << 30);
+
+/// Writes `bytes` under a temporary name beside `path`, flushes them to the device, then renames: a
+/// reader sees the old file or the whole new one. Makes missing parent folders. On a refusal the
+/// temporary file is gone and `path` is as it was.
+[[nodiscard]] Status write_file_atomic(const std::filesystem::path& path, std::string_view bytes);
+
+struct FileDigest {
+  std::string sha256;       // 64 lower-case hex digits
+  uint64_t size_bytes = 0;  // bytes read
+};
+/// Streams the file once, in 1 MiB pieces.
+[[nodiscard]] Result<FileDigest> digest_file(const std::filesystem::path& path);
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "base/sha256.h"
+#include "base/text.h"
+
+namespace assay {
+namespace {
+
+class FilesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "assay-files-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(FilesTest, WritesThenReadsTheSameBytes) {
+  const std::string bytes("a\0b\n", 4);
+  ASSERT_TRUE(write_file_atomic(folder_ / "new" / "x", bytes));
+  const auto read = read_file(folder_ / "new" / "x");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, bytes);
+  const auto digest = digest_file(folder_ / "new" / "x");
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(digest->sha256, sha256_hex(bytes));
+  EXPECT_EQ(digest->size_bytes, 4u);
+}
+
+TEST_F(FilesTest, RefusesWhatCannotBeRead) {
+  EXPECT_EQ(read_file(folder_ / "absent").refusal().code, "FILE-UNREADABLE");
+  EXPECT_EQ(read_file(folder_).refusal().code, "FILE-UNREADABLE");
+  EXPECT_EQ(digest_file(folder_ / "absent").refusal().code, "FILE-UNREADABLE");
+  ASSERT_TRUE(write_file_atomic(folder_ / "x", "12345"));
+  EXPECT_EQ(read_file(folder_ / "x", 4).refusal().code, "FILE-TOO-LARGE");
+  EXPECT_TRUE(read_file(folder_ / "x", 5));
+}
+
+// A file size limit stands in for a full disk: write(2) fails part-way in both.
+TEST_F(FilesTest, AFailedWriteLeavesTheOldFileAndNoOther) {
+  ASSERT_TRUE(write_file_atomic(folder_ / "x", "old"));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status status = write_file_atomic(folder_ / "x", std::string(100000, 'n'));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.refusal().code, "FILE-NOT-WRITTEN");
+  EXPECT_EQ(*read_file(folder_ / "x"), "old");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(FilesTest, RefusesToWriteWhereAFileStandsForAFolder) {
+  ASSERT_TRUE(write_file_atomic(folder_ / "x", "old"));
+  EXPECT_EQ(write_file_atomic(folder_ / "x" / "y", "new").refusal().code, "FILE-NOT-WRITTEN");
+}
+
+}  // namespace
+}  // namespace assay

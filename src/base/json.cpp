@@ -1,0 +1,390 @@
+#include "base/json.h"
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+
+#include "base/refusals.h"
+#include "base/text.h"
+
+namespace assay::json {
+
+std::string_view kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::null: return "null";
+    case Kind::boolean: return "a boolean";
+    case Kind::number: return "a number";
+    case Kind::string: return "a string";
+    case Kind::array: return "an array";
+    case Kind::object: return "an object";
+  }
+  return "a value";
+}
+
+Value::Value(int64_t value) : kind_(Kind::number), text_(cat(value)) {}
+Value::Value(uint64_t value) : kind_(Kind::number), text_(cat(value)) {}
+Value::Value(double value) {
+  if (!std::isfinite(value)) return;
+  kind_ = Kind::number;
+  text_ = format_double(value);
+}
+
+Value Value::array(std::vector<Value> items) {
+  Value value;
+  value.kind_ = Kind::array;
+  value.items_ = std::move(items);
+  return value;
+}
+Value Value::object(std::vector<Member> members) {
+  Value value;
+  value.kind_ = Kind::object;
+  value.members_ = std::move(members);
+  return value;
+}
+Value Value::number(std::string literal) {
+  Value value;
+  value.kind_ = Kind::number;
+  value.text_ = std::move(literal);
+  return value;
+}
+
+bool Value::is_integer() const {
+  return kind_ == Kind::number && text_.find_first_not_of("-0123456789") == std::string::npos;
+}
+bool Value::boolean() const {
+  ENSURE(kind_ == Kind::boolean);
+  return boolean_;
+}
+const std::string& Value::string() const {
+  ENSURE(kind_ == Kind::string);
+  return text_;
+}
+const std::string& Value::literal() const {
+  ENSURE(kind_ == Kind::number);
+  return text_;
+}
+const std::vector<Value>& Value::items() const {
+  ENSURE(kind_ == Kind::array);
+  return items_;
+}
+std::vector<Value>& Value::items() {
+  ENSURE(kind_ == Kind::array);
+  return items_;
+}
+const std::vector<Member>& Value::members() const {
+  ENSURE(kind_ == Kind::object);
+  return members_;
+}
+std::vector<Member>& Value::members() {
+  ENSURE(kind_ == Kind::object);
+  return members_;
+}
+
+const Value* Value::find(std::string_view key) const {
+  ENSURE(kind_ == Kind::object);
+  for (const auto& [name, value] : members_) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+Value* Value::find(std::string_view key) {
+  return const_cast<Value*>(static_cast<const Value*>(this)->find(key));
+}
+void Value::set(std::string_view key, Value value) {
+  if (Value* old = find(key)) {
+    *old = std::move(value);
+  } else {
+    members_.emplace_back(std::string(key), std::move(value));
+  }
+}
+
+namespace {
+Refusal wrong_type(const Value& value, std::string_view path, std::string_view expected) {
+  std::string found(kind_name(value.kind()));
+  if (value.is_number()) found += cat(" (", value.literal(), ")");
+  return Refusal(kJsonType, cat("`", path, "` must be ", expected, ", found ", found));
+}
+Refusal out_of_range(const Value& value, std::string_view path, std::string_view expected) {
+  return Refusal(kJsonRange, cat("`", path, "` is ", value.literal(), ", expected ", expected));
+}
+}  // namespace
+
+Result<bool> Value::as_bool(std::string_view path) const {
+  if (kind_ != Kind::boolean) return wrong_type(*this, path, "true or false");
+  return boolean_;
+}
+Result<int64_t> Value::as_int64(std::string_view path) const {
+  if (!is_integer() || text_ == "-0") return wrong_type(*this, path, "an integer");
+  const auto parsed = parse_int64(text_);
+  if (!parsed) return out_of_range(*this, path, "a signed 64-bit integer");
+  return *parsed;
+}
+Result<uint64_t> Value::as_uint64(std::string_view path) const {
+  if (!is_integer() || text_ == "-0") return wrong_type(*this, path, "an integer");
+  const auto parsed = parse_uint64(text_);
+  if (!parsed) return out_of_range(*this, path, "an integer from 0 to 2^64-1");
+  return *parsed;
+}
+Result<uint32_t> Value::as_uint32(std::string_view path) const {
+  if (!is_integer() || text_ == "-0") return wrong_type(*this, path, "an integer");
+  const auto parsed = parse_uint64(text_);
+  if (!parsed || *parsed > std::numeric_limits<uint32_t>::max()) {
+    return out_of_range(*this, path, "an integer from 0 to 4294967295");
+  }
+  return static_cast<uint32_t>(*parsed);
+}
+Result<double> Value::as_double(std::string_view path) const {
+  if (kind_ != Kind::number) return wrong_type(*this, path, "a number");
+  // from_chars reports underflow to zero as out of range too; strtod semantics are wanted there: a
+  // literal such as 1e-400 is a legal, tiny number.
+  const auto parsed = parse_double(text_);
+  if (parsed) {
+    if (!std::isfinite(*parsed)) return out_of_range(*this, path, "a finite number");
+    return *parsed;
+  }
+  const size_t e = text_.find_first_of("eE");
+  const bool tiny = e != std::string::npos && text_.find('-', e) != std::string::npos;
+  if (!tiny) return out_of_range(*this, path, "a finite number");
+  return 0.0;
+}
+Result<std::string> Value::as_string(std::string_view path) const {
+  if (kind_ != Kind::string) return wrong_type(*this, path, "a string");
+  return text_;
+}
+Result<std::vector<int64_t>> Value::as_int64s(std::string_view path) const {
+  if (kind_ != Kind::array) return wrong_type(*this, path, "an array of integers");
+  std::vector<int64_t> out;
+  out.reserve(items_.size());
+  for (size_t i = 0; i < items_.size(); ++i) {
+    auto item = items_[i].as_int64(path);
+    if (!item) return items_[i].as_int64(path_of(path, i)).refusal();
+    out.push_back(*item);
+  }
+  return out;
+}
+Status Value::expect(Kind kind, std::string_view path) const {
+  if (kind_ != kind) return wrong_type(*this, path, kind_name(kind));
+  return {};
+}
+Status Value::expect_only(std::initializer_list<std::string_view> known,
+                          std::string_view path) const {
+  for (const auto& [key, value] : members()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      return Refusal(kJsonUnknownKey, cat("`", path_of(path, key), "` is not a known key"));
+    }
+  }
+  return {};
+}
+Result<const Value*> Value::at(std::string_view key, std::string_view path) const {
+  const Value* value = find(key);
+  if (value == nullptr)
+    return Refusal(kJsonMissingKey, cat("`", path_of(path, key), "` is missing"));
+  return value;
+}
+
+bool operator==(const Value& a, const Value& b) {
+  return a.kind_ == b.kind_ && a.boolean_ == b.boolean_ && a.text_ == b.text_ &&
+         a.items_ == b.items_ && a.members_ == b.members_;
+}
+
+namespace {
+
+// Builds the value from RapidJSON's events; stops at a duplicate key or at too much depth.
+class Builder {
+ public:
+  explicit Builder(int depth_max) : depth_max_(depth_max) {}
+
+  bool Null() { return put(Value()); }
+  bool Bool(bool value) { return put(Value(value)); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    return put(Value::number(std::string(text, size)));
+  }
+  // Numbers arrive as text only; these exist because the reader's interface asks for them.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(int64_t) { return false; }
+  bool Uint64(uint64_t) { return false; }
+  bool Double(double) { return false; }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    return put(Value(std::string(text, size)));
+  }
+  bool StartObject() { return open(Value::object()); }
+  bool StartArray() { return open(Value::array()); }
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    Frame& frame = stack_.back();
+    frame.key.assign(text, size);
+    if (!frame.keys.insert(frame.key).second) {
+      problem = Refusal(kJsonDuplicateKey, cat("key `", frame.key, "` stands twice in one object"));
+      return false;
+    }
+    return true;
+  }
+  bool EndObject(rapidjson::SizeType) { return close(); }
+  bool EndArray(rapidjson::SizeType) { return close(); }
+
+  Value result;
+  std::optional<Refusal> problem;
+
+ private:
+  struct Frame {
+    Value value;
+    std::string key;
+    std::unordered_set<std::string> keys;
+  };
+
+  bool open(Value value) {
+    if (static_cast<int>(stack_.size()) >= depth_max_) {
+      problem = Refusal(kJsonTooDeep, cat("nested deeper than ", depth_max_, " levels"));
+      return false;
+    }
+    stack_.push_back(Frame{std::move(value), {}, {}});
+    return true;
+  }
+  bool close() {
+    Value value = std::move(stack_.back().value);
+    stack_.pop_back();
+    return put(std::move(value));
+  }
+  bool put(Value value) {
+    if (stack_.empty()) {
+      result = std::move(value);
+    } else if (stack_.back().value.is_array()) {
+      stack_.back().value.items().push_back(std::move(value));
+    } else {
+      stack_.back().value.members().emplace_back(std::move(stack_.back().key), std::move(value));
+    }
+    return true;
+  }
+
+  int depth_max_;
+  std::vector<Frame> stack_;
+};
+
+// The iterative parser keeps its own stack, so depth costs memory and never the C++ stack.
+constexpr unsigned kStrict = rapidjson::kParseValidateEncodingFlag |
+                             rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag;
+
+}  // namespace
+
+Result<Value> parse(std::string_view bytes, const ParseOptions& options) {
+  if (bytes.starts_with("\xEF\xBB\xBF")) {
+    return Refusal(kJsonSyntax, "the text begins with a byte order mark, expected JSON at byte 0");
+  }
+  rapidjson::MemoryStream stream(bytes.data(), bytes.size());
+  rapidjson::Reader reader;
+  Builder builder(options.depth_max);
+  const rapidjson::ParseResult parsed =
+      options.allow_non_finite
+          ? reader.Parse<kStrict | rapidjson::kParseNanAndInfFlag>(stream, builder)
+          : reader.Parse<kStrict>(stream, builder);
+  if (builder.problem) return *std::move(builder.problem);
+  if (parsed.IsError()) {
+    return Refusal(kJsonSyntax, cat("at byte ", parsed.Offset(), ": ",
+                                    rapidjson::GetParseError_En(parsed.Code())));
+  }
+  // RapidJSON takes a NUL byte for the end of its input.
+  if (stream.Tell() != bytes.size()) {
+    return Refusal(kJsonSyntax, cat("at byte ", stream.Tell(), ": bytes after the value"));
+  }
+  return std::move(builder.result);
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  out.push_back('"');
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\b': out += "\\b"; break;
+      case '\f': out += "\\f"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += "\\u00";
+          out += to_hex(std::string_view(&c, 1));
+        } else {
+          out.push_back(c);
+        }
+    }
+  }
+  out.push_back('"');
+}
+
+namespace {
+class Printer {
+ public:
+  Printer(std::string& out, const WriteOptions& options) : out_(out), options_(options) {}
+
+  void print(const Value& value, int level) {
+    switch (value.kind()) {
+      case Kind::null: out_ += "null"; break;
+      case Kind::boolean: out_ += value.boolean() ? "true" : "false"; break;
+      case Kind::number: out_ += value.literal(); break;
+      case Kind::string: append_quoted(out_, value.string()); break;
+      case Kind::array: print_array(value.items(), level); break;
+      case Kind::object: print_object(value.members(), level); break;
+    }
+  }
+
+ private:
+  void print_array(const std::vector<Value>& items, int level) {
+    out_.push_back('[');
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i != 0) out_.push_back(',');
+      break_line(level + 1);
+      print(items[i], level + 1);
+    }
+    if (!items.empty()) break_line(level);
+    out_.push_back(']');
+  }
+  void print_object(const std::vector<Member>& members, int level) {
+    std::vector<const Member*> order;
+    order.reserve(members.size());
+    for (const Member& member : members) order.push_back(&member);
+    if (options_.sort_keys) {
+      std::sort(order.begin(), order.end(),
+                [](const Member* a, const Member* b) { return a->first < b->first; });
+    }
+    out_.push_back('{');
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (i != 0) out_.push_back(',');
+      break_line(level + 1);
+      append_quoted(out_, order[i]->first);
+      out_ += options_.indent > 0 ? ": " : ":";
+      print(order[i]->second, level + 1);
+    }
+    if (!order.empty()) break_line(level);
+    out_.push_back('}');
+  }
+  void break_line(int level) {
+    if (options_.indent == 0) return;
+    out_.push_back('\n');
+    out_.append(static_cast<size_t>(options_.indent * level), ' ');
+  }
+
+  std::string& out_;
+  const WriteOptions& options_;
+};
+}  // namespace
+
+std::string write(const Value& value, const WriteOptions& options) {
+  std::string out;
+  Printer(out, options).print(value, 0);
+  return out;
+}
+
+std::string path_of(std::string_view parent, std::string_view key) {
+  return parent.empty() ? std::string(key) : cat(parent, ".", key);
+}
+std::string path_of(std::string_view parent, size_t index) {
+  return cat(parent, "[", index, "]");
+}
+
+}  // namespace assay::json
