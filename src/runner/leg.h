@@ -19,13 +19,15 @@
 #include "runner/session.h"
 #include "runner/windows.h"
 #include "runner/worker_command.h"
+#include "scoring/golden.h"
 
 namespace assay::runner {
 
 struct LegPlan {
   std::string leg = "candidate";          // "control" or "candidate", as the gate log names it
   std::string warmup_label = "official";  // "official", or "reference" for a control leg
-  int pair = 0;                           // 1-based; 0 outside a paired run
+  std::optional<uint32_t> pair;           // 1-based; of a paired run
+  std::optional<uint32_t> pass;           // of a calibration
   PrefillPlan prefill;
   DecodePlan decode;
   bool warm_up = true;
@@ -39,12 +41,15 @@ struct MeasuredLeg {
   protocol::Hello hello;
   PrefillWindow prefill;
   DecodeWindow decode;
-  std::vector<GateRow> gates;        // two rows: prefill, decode
-  double seed_to_prefill_ratio = 0;  // seed prefill over timed prefill, per token
+  std::vector<scoring::GateRecord> gates;  // two rows: prefill, decode
+  double seed_to_prefill_ratio = 0;        // seed prefill over timed prefill, per token
   [[nodiscard]] bool drain_reported() const {
     return prefill.close.drain_reported && decode.close.drain_reported;
   }
 };
+
+/// Takes prompts and expected tokens from the golden's oracle; `decode.steps` is its length.
+void set_oracle(LegPlan& plan, const scoring::TimedOracle& oracle);
 
 /// Measures on an open session; the caller may go on with it (correctness) or end it.
 [[nodiscard]] Result<MeasuredLeg> measure_leg(World& world, Session& session, const LegPlan& plan);

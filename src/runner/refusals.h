@@ -1,5 +1,5 @@
 // Every refusal of runner: an engine process, its session, the windows and the gates. What the wire
-// itself can get wrong is named in protocol/refusals.h.
+// itself can get wrong is named in protocol/refusals.h, pure arithmetic in scoring/refusals.h.
 #pragma once
 
 #include "base/refusal.h"
@@ -40,9 +40,6 @@ inline constexpr RefusalInfo kCompletedWorkMismatch{
 inline constexpr RefusalInfo kAllocatorCacheNotDrained{
     "ALLOCATOR_CACHE_NOT_DRAINED", "The engine kept allocator cache at the end of a phase.",
     "Release cached buffers in phase_diagnostics before reporting cache_memory."};
-inline constexpr RefusalInfo kFreeRunConsistency{
-    "FREE_RUN_CONSISTENCY", "The engine's account of a free run contradicts itself.",
-    "Correct the counters; the message names the equation that failed."};
 inline constexpr RefusalInfo kTokenMismatch{
     "TOKEN_MISMATCH", "The engine produced another token than the golden has.",
     "Check weights, tokenizer and numerics against the track's golden."};
@@ -57,9 +54,6 @@ inline constexpr RefusalInfo kHelloTimeout{
 inline constexpr RefusalInfo kRunTimeout{
     "RUN_TIMEOUT", "The engine did not answer within the time of its window.",
     "Look for a hang in the engine; the budget is many times the expected duration."};
-inline constexpr RefusalInfo kRunTimeoutBudgetInvalid{
-    "RUN_TIMEOUT_BUDGET_INVALID", "No deadline can be computed, so the window is not run.",
-    "Check the token count, the calibrated mean and the band: all must be positive and finite."};
 
 // --- windows and legs
 inline constexpr RefusalInfo kWindowInputInvalid{
@@ -78,6 +72,10 @@ inline constexpr RefusalInfo kResidentIdentityChanged{
     "resident_identity_changed_within_window",
     "Two sessions of one window reported different resident processes.",
     "Keep one resident for the whole window; see why it was started again."};
+
+inline constexpr RefusalInfo kConformanceCaseTooShort{
+    "CONFORMANCE-CASE-TOO-SHORT", "A golden's case has fewer expected tokens than steps to check.",
+    "Record the golden with more steps, or check fewer."};
 
 // --- gates
 inline constexpr RefusalInfo kQuiescenceTimeout{
@@ -101,16 +99,15 @@ inline constexpr const RefusalInfo* kRunnerRefusals[] = {
     &kSessionDiscarded,
     &kCompletedWorkMismatch,
     &kAllocatorCacheNotDrained,
-    &kFreeRunConsistency,
     &kTokenMismatch,
     &kUnsolicitedLine,
     &kHelloTimeout,
     &kRunTimeout,
-    &kRunTimeoutBudgetInvalid,
     &kWindowInputInvalid,
     &kFrontLoadedDecode,
     &kDeferredPrefill,
     &kResidentIdentityChanged,
+    &kConformanceCaseTooShort,
     &kQuiescenceTimeout,
     &kGateRejected,
     &kTemperatureReaderMissing,

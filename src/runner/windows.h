@@ -18,6 +18,9 @@
 #include "runner/clock.h"
 #include "runner/session.h"
 #include "runner/world.h"
+#include "scoring/free_run.h"
+#include "scoring/gain.h"
+#include "scoring/statistics.h"
 
 namespace assay::runner {
 
@@ -30,8 +33,8 @@ enum class VerifyMode {
 
 /// How long a window may take: tokens x ceiling x margin. Liveness only, never scored.
 struct RunBudget {
-  double seconds_per_token_max = 0.1336139485703125;
-  double margin = 4.0;
+  double seconds_per_token_max = scoring::kRunTimeoutCeilingDefault;
+  double margin = scoring::kRunTimeoutMargin;
 };
 /// Refuses RUN_TIMEOUT_BUDGET_INVALID when the product is not positive and finite.
 [[nodiscard]] Result<Duration> run_budget(uint64_t tokens, const RunBudget& budget);
@@ -48,11 +51,12 @@ struct PrefillPlan {
 struct PrefillWindow {
   std::vector<Duration> timed;    // one entry per timed run, in order
   double seconds = 0;             // median of `timed`; an even count: mean of the two middle ones
-  uint64_t prompt_length = 0;     // tokens
+  int64_t prompt_length = 0;      // tokens
   uint64_t token_mismatches = 0;  // runs whose token was wrong
   PhaseClose close;
-  [[nodiscard]] double seconds_per_token() const {
-    return seconds / static_cast<double>(prompt_length);
+  /// Refuses SCORE-WINDOW-NOT-POSITIVE.
+  [[nodiscard]] Result<scoring::SecondsPerToken> seconds_per_token() const {
+    return scoring::prefill_seconds_per_token(timed, prompt_length);
   }
 };
 /// A whole phase: begin, warm-up and timed runs, close.
@@ -76,14 +80,16 @@ struct DecodeWindow {
   int64_t seed_token = 0;
   std::vector<int64_t> tokens;  // the engine's own, `steps` of them
   bool seed_token_matches = true;
-  uint64_t token_mismatches = 0;             // of `tokens`
-  std::optional<uint64_t> first_mismatch;    // index into `tokens`
-  std::optional<FreeRun> account;            // free-run only
-  std::optional<protocol::SpecConfig> spec;  // as asked for
+  uint64_t token_mismatches = 0;                   // of `tokens`
+  std::optional<uint64_t> first_mismatch;          // index into `tokens`
+  std::optional<FreeRun> account;                  // free-run only
+  std::optional<protocol::SpecConfig> spec;        // as asked for
+  std::optional<scoring::FreeRunMetrics> metrics;  // free-run only; audit, never scored
   PhaseClose close;
   [[nodiscard]] Duration whole() const { return seed_prefill + decode; }
-  [[nodiscard]] double seconds_per_token() const {
-    return to_seconds(decode) / static_cast<double>(steps);
+  /// Refuses SCORE-WINDOW-NOT-POSITIVE.
+  [[nodiscard]] Result<scoring::SecondsPerToken> seconds_per_token() const {
+    return scoring::decode_window_seconds_per_token(decode, steps);
   }
 };
 /// free_run_v1_1, the scored path: decode.seconds_per_token() is the decode run over its tokens.
