@@ -86,46 +86,85 @@ Result<std::string> read_file(const std::filesystem::path& path, uint64_t size_m
   }
 }
 
-Status write_file_atomic(const std::filesystem::path& path, std::string_view bytes) {
-  static std::atomic<unsigned> counter{0};
-  const auto refuse = [&path](int error) {
-    return Refusal(kFileNotWritten, cat("`", path.string(), "`: ", std::strerror(error)));
-  };
-  const std::filesystem::path folder = path.parent_path().empty() ? "." : path.parent_path();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return refuse(error.value());
-  const std::filesystem::path temporary =
-      folder / cat(".", path.filename().string(), ".", ::getpid(), ".", counter++, ".tmp");
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (file.get() < 0) return refuse(errno);
-  int failure = 0;
-  for (size_t done = 0; done < bytes.size() && failure == 0;) {
-    const ssize_t put = ::write(file.get(), bytes.data() + done, bytes.size() - done);
-    if (put >= 0) {
-      done += static_cast<size_t>(put);
-    } else if (errno != EINTR) {
-      failure = errno;
+namespace {
+
+Refusal not_written(const std::filesystem::path& path, int error) {
+  return Refusal(kFileNotWritten, cat("`", path.string(), "`: ", std::strerror(error)));
+}
+
+// A whole file under a temporary name beside its final one; gone with the object unless renamed.
+class StagedFile {
+ public:
+  StagedFile() = default;
+  StagedFile(const StagedFile&) = delete;
+  StagedFile& operator=(const StagedFile&) = delete;
+  ~StagedFile() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  Status write(const std::filesystem::path& path, std::string_view bytes) {
+    static std::atomic<unsigned> counter{0};
+    const std::filesystem::path folder = path.parent_path().empty() ? "." : path.parent_path();
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) return not_written(path, error.value());
+    const std::filesystem::path temporary =
+        folder / cat(".", path.filename().string(), ".", ::getpid(), ".", counter++, ".tmp");
+    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (file.get() < 0) return not_written(path, errno);
+    temporary_ = temporary;
+    path_ = path;
+    int failure = 0;
+    for (size_t done = 0; done < bytes.size() && failure == 0;) {
+      const ssize_t put = ::write(file.get(), bytes.data() + done, bytes.size() - done);
+      if (put >= 0) {
+        done += static_cast<size_t>(put);
+      } else if (errno != EINTR) {
+        failure = errno;
+      }
     }
+    if (failure == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS)
+      failure = errno;
+    if (file.close_now() != 0 && failure == 0) failure = errno;
+    if (failure != 0) return not_written(path, failure);
+    return {};
   }
-  if (failure == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS)
-    failure = errno;
-  if (file.close_now() != 0 && failure == 0) failure = errno;
-  if (failure == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) failure = errno;
-  if (failure != 0) {
-    ::unlink(temporary.c_str());
-    return refuse(failure);
+
+  Status rename() {
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return not_written(path_, errno);
+    temporary_.clear();
+    return {};
   }
+
+ private:
+  std::filesystem::path temporary_;  // empty: nothing to remove
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+Status write_file_atomic(const std::filesystem::path& path, std::string_view bytes) {
+  StagedFile file;
+  TRY_DO(file.write(path, bytes));
+  return file.rename();
+}
+
+Status write_files_together(std::span<const FileContent> files) {
+  std::vector<StagedFile> staged(files.size());
+  for (size_t i = 0; i < files.size(); ++i) TRY_DO(staged[i].write(files[i].path, files[i].bytes));
+  for (StagedFile& file : staged) TRY_DO(file.rename());
   return {};
 }
 
-Result<FileDigest> digest_file(const std::filesystem::path& path) {
+Result<FileDigest> digest_file(const std::filesystem::path& path,
+                               const std::function<Status()>& between_pieces) {
   TRY(fd, open_for_reading(path));
   const Descriptor file(fd);
   Sha256 hash;
   FileDigest digest;
   std::vector<char> piece(1 << 20);
   for (;;) {
+    if (between_pieces) TRY_DO(between_pieces());
     const ssize_t got = read_some(file.get(), piece.data(), piece.size());
     if (got < 0) return unreadable(path, errno);
     if (got == 0) break;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,11 +24,22 @@ namespace assay {
 /// temporary file is gone and `path` is as it was.
 [[nodiscard]] Status write_file_atomic(const std::filesystem::path& path, std::string_view bytes);
 
+struct FileContent {
+  std::filesystem::path path;
+  std::string bytes;
+};
+/// The same for files that belong together: all are written and flushed under temporary names
+/// before the first is renamed, so a full disk leaves every path as it was. A crash between two
+/// renames can leave some new and some old files.
+[[nodiscard]] Status write_files_together(std::span<const FileContent> files);
+
 struct FileDigest {
   std::string sha256;       // 64 lower-case hex digits
   uint64_t size_bytes = 0;  // bytes read
 };
-/// Streams the file once, in 1 MiB pieces.
-[[nodiscard]] Result<FileDigest> digest_file(const std::filesystem::path& path);
+/// Streams the file once, in 1 MiB pieces. `between_pieces` is asked before each piece and may
+/// refuse (a stop request); its refusal is then the result.
+[[nodiscard]] Result<FileDigest> digest_file(const std::filesystem::path& path,
+                                             const std::function<Status()>& between_pieces = {});
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "base/refusals.h"
 #include "base/sha256.h"
 #include "base/text.h"
 
@@ -48,6 +49,19 @@ TEST_F(FilesTest, RefusesWhatCannotBeRead) {
   EXPECT_TRUE(read_file(folder_ / "x", 5));
 }
 
+TEST_F(FilesTest, ADigestCanBeStopped) {
+  ASSERT_TRUE(write_file_atomic(folder_ / "x", std::string(3 << 20, 'x')));
+  int asked = 0;
+  const auto stop_at_second = [&asked]() -> Status {
+    if (++asked < 2) return {};
+    return Refusal(kFileUnreadable, "stopped");
+  };
+  const auto digest = digest_file(folder_ / "x", stop_at_second);
+  ASSERT_FALSE(digest);
+  EXPECT_EQ(digest.refusal().detail, "stopped");
+  EXPECT_EQ(asked, 2);
+}
+
 // A file size limit stands in for a full disk: write(2) fails part-way in both.
 TEST_F(FilesTest, AFailedWriteLeavesTheOldFileAndNoOther) {
   ASSERT_TRUE(write_file_atomic(folder_ / "x", "old"));
@@ -63,6 +77,29 @@ TEST_F(FilesTest, AFailedWriteLeavesTheOldFileAndNoOther) {
   EXPECT_EQ(status.refusal().code, "FILE-NOT-WRITTEN");
   EXPECT_EQ(*read_file(folder_ / "x"), "old");
   EXPECT_EQ(entries(), 1u);
+}
+
+// The second of three files does not fit: the first must not appear under its name either.
+TEST_F(FilesTest, FilesThatBelongTogetherAppearAllOrNone) {
+  ASSERT_TRUE(write_file_atomic(folder_ / "a", "old"));
+  const FileContent files[] = {
+      {folder_ / "a", "new"}, {folder_ / "b", std::string(100000, 'n')}, {folder_ / "c", "new"}};
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status status = write_files_together(files);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.refusal().code, "FILE-NOT-WRITTEN");
+  EXPECT_EQ(*read_file(folder_ / "a"), "old");
+  EXPECT_EQ(entries(), 1u);
+
+  ASSERT_TRUE(write_files_together(files));
+  EXPECT_EQ(*read_file(folder_ / "a"), "new");
+  EXPECT_EQ(entries(), 3u);
 }
 
 TEST_F(FilesTest, RefusesToWriteWhereAFileStandsForAFolder) {

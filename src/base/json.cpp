@@ -1,13 +1,18 @@
 #include "base/json.h"
 
 #include <rapidjson/error/en.h>
+#include <rapidjson/filereadstream.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <limits>
-#include <unordered_set>
+#include <memory>
+#include <unordered_map>
 
 #include "base/refusals.h"
 #include "base/text.h"
@@ -194,15 +199,15 @@ bool operator==(const Value& a, const Value& b) {
 
 namespace {
 
-// Builds the value from RapidJSON's events; stops at a duplicate key or at too much depth.
+// Builds values from RapidJSON's events; stops at a duplicate key or at too much depth.
 class Builder {
  public:
-  explicit Builder(int depth_max) : depth_max_(depth_max) {}
+  explicit Builder(const ParseOptions& options) : options_(options) {}
 
   bool Null() { return put(Value()); }
   bool Bool(bool value) { return put(Value(value)); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
-    return put(Value::number(std::string(text, size)));
+    return skipping() || put(Value::number(std::string(text, size)));
   }
   // Numbers arrive as text only; these exist because the reader's interface asks for them.
   bool Int(int) { return false; }
@@ -211,17 +216,25 @@ class Builder {
   bool Uint64(uint64_t) { return false; }
   bool Double(double) { return false; }
   bool String(const char* text, rapidjson::SizeType size, bool) {
-    return put(Value(std::string(text, size)));
+    return skipping() || put(Value(std::string(text, size)));
   }
-  bool StartObject() { return open(Value::object()); }
-  bool StartArray() { return open(Value::array()); }
+  bool StartObject() { return open(Kind::object); }
+  bool StartArray() { return open(Kind::array); }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
+    if (skipping()) return true;
+    const std::string_view key(text, size);
     Frame& frame = stack_.back();
-    frame.key.assign(text, size);
-    if (!frame.keys.insert(frame.key).second) {
-      problem = Refusal(kJsonDuplicateKey, cat("key `", frame.key, "` stands twice in one object"));
+    frame.slot = frame.find(key);
+    if (frame.slot != Frame::kNone && !options_.last_duplicate_wins) {
+      problem = Refusal(kJsonDuplicateKey, cat("key `", key, "` stands twice in one object"));
       return false;
     }
+    if (std::find(options_.skip_members.begin(), options_.skip_members.end(), key) !=
+        options_.skip_members.end()) {
+      skip_from_ = depth_;
+      return true;
+    }
+    if (frame.slot == Frame::kNone) frame.key.assign(key);
     return true;
   }
   bool EndObject(rapidjson::SizeType) { return close(); }
@@ -232,52 +245,96 @@ class Builder {
 
  private:
   struct Frame {
+    static constexpr size_t kNone = static_cast<size_t>(-1);
+    static constexpr size_t kIndexFrom = 24;  // above this many members a hash index pays
+
     Value value;
-    std::string key;
-    std::unordered_set<std::string> keys;
+    std::string key{};
+    size_t slot = kNone;  // where the coming member goes when its key was there before
+    std::unordered_map<std::string, size_t> index{};
+
+    size_t find(std::string_view wanted) {
+      const std::vector<Member>& members = value.members();
+      if (members.size() < kIndexFrom) {
+        for (size_t i = 0; i < members.size(); ++i) {
+          if (members[i].first == wanted) return i;
+        }
+        return kNone;
+      }
+      for (size_t i = index.size(); i < members.size(); ++i) index.emplace(members[i].first, i);
+      const auto found = index.find(std::string(wanted));
+      return found == index.end() ? kNone : found->second;
+    }
   };
 
-  bool open(Value value) {
-    if (static_cast<int>(stack_.size()) >= depth_max_) {
-      problem = Refusal(kJsonTooDeep, cat("nested deeper than ", depth_max_, " levels"));
+  // Between the key of a skipped member and the end of its value.
+  [[nodiscard]] bool skipping() {
+    if (skip_from_ < 0) return false;
+    if (depth_ == skip_from_) skip_from_ = -1;  // a scalar: this event was the whole value
+    return true;
+  }
+
+  bool open(Kind kind) {
+    if (++depth_ > options_.depth_max) {
+      problem = Refusal(kJsonTooDeep, cat("nested deeper than ", options_.depth_max, " levels"));
       return false;
     }
-    stack_.push_back(Frame{std::move(value), {}, {}});
+    if (skip_from_ < 0) {
+      stack_.push_back(Frame{kind == Kind::object ? Value::object() : Value::array()});
+    }
     return true;
   }
   bool close() {
+    --depth_;
+    if (skip_from_ >= 0) {
+      if (depth_ == skip_from_) skip_from_ = -1;
+      return true;
+    }
     Value value = std::move(stack_.back().value);
     stack_.pop_back();
     return put(std::move(value));
   }
   bool put(Value value) {
+    if (skip_from_ >= 0 && skipping()) return true;
     if (stack_.empty()) {
       result = std::move(value);
-    } else if (stack_.back().value.is_array()) {
-      stack_.back().value.items().push_back(std::move(value));
+      return true;
+    }
+    Frame& frame = stack_.back();
+    if (frame.value.is_array()) {
+      frame.value.items().push_back(std::move(value));
+    } else if (frame.slot != Frame::kNone) {
+      frame.value.members()[frame.slot].second = std::move(value);
     } else {
-      stack_.back().value.members().emplace_back(std::move(stack_.back().key), std::move(value));
+      frame.value.members().emplace_back(std::move(frame.key), std::move(value));
     }
     return true;
   }
 
-  int depth_max_;
+  const ParseOptions& options_;
   std::vector<Frame> stack_;
+  int depth_ = 0;
+  int skip_from_ = -1;  // depth at which a skipped member stands; -1 = keeping
 };
 
 // The iterative parser keeps its own stack, so depth costs memory and never the C++ stack.
 constexpr unsigned kStrict = rapidjson::kParseValidateEncodingFlag |
-                             rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag;
+                             rapidjson::kParseNumbersAsStringsFlag |
+                             rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag;
 
-}  // namespace
-
-Result<Value> parse(std::string_view bytes, const ParseOptions& options) {
-  if (bytes.starts_with("\xEF\xBB\xBF")) {
-    return Refusal(kJsonSyntax, "the text begins with a byte order mark, expected JSON at byte 0");
+template <class Stream>
+void skip_white_space(Stream& stream) {
+  while (stream.Peek() == ' ' || stream.Peek() == '\n' || stream.Peek() == '\r' ||
+         stream.Peek() == '\t') {
+    stream.Take();
   }
-  rapidjson::MemoryStream stream(bytes.data(), bytes.size());
+}
+
+// One value; the stream stands behind it afterwards.
+template <class Stream>
+Result<Value> read_value(Stream& stream, const ParseOptions& options) {
   rapidjson::Reader reader;
-  Builder builder(options.depth_max);
+  Builder builder(options);
   const rapidjson::ParseResult parsed =
       options.allow_non_finite
           ? reader.Parse<kStrict | rapidjson::kParseNanAndInfFlag>(stream, builder)
@@ -287,11 +344,73 @@ Result<Value> parse(std::string_view bytes, const ParseOptions& options) {
     return Refusal(kJsonSyntax, cat("at byte ", parsed.Offset(), ": ",
                                     rapidjson::GetParseError_En(parsed.Code())));
   }
-  // RapidJSON takes a NUL byte for the end of its input.
-  if (stream.Tell() != bytes.size()) {
-    return Refusal(kJsonSyntax, cat("at byte ", stream.Tell(), ": bytes after the value"));
-  }
   return std::move(builder.result);
+}
+
+// All values up to `size` bytes (RapidJSON takes a NUL byte for the end of its input: the size
+// tells).
+template <class Stream>
+Result<std::vector<Value>> read_values(Stream& stream, uint64_t size, const ParseOptions& options) {
+  std::vector<Value> values;
+  do {
+    TRY(value, read_value(stream, options));
+    values.push_back(std::move(value));
+    skip_white_space(stream);
+  } while (stream.Tell() < size && stream.Peek() != '\0');
+  if (stream.Tell() < size) {
+    return Refusal(kJsonSyntax, cat("at byte ", stream.Tell(), ": a NUL byte"));
+  }
+  return values;
+}
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+}  // namespace
+
+Result<Value> parse(std::string_view bytes, const ParseOptions& options) {
+  TRY(values, parse_many(bytes, options));
+  if (values.size() != 1) {
+    return Refusal(kJsonSyntax,
+                   cat("found ", values.size(), " JSON values one after another, expected one"));
+  }
+  return std::move(values[0]);
+}
+
+Result<std::vector<Value>> parse_many(std::string_view bytes, const ParseOptions& options) {
+  if (bytes.starts_with(kByteOrderMark)) {
+    if (!options.skip_byte_order_mark) {
+      return Refusal(kJsonSyntax,
+                     "the text begins with a byte order mark, expected JSON at byte 0");
+    }
+    bytes.remove_prefix(kByteOrderMark.size());
+  }
+  rapidjson::MemoryStream stream(bytes.data(), bytes.size());
+  return read_values(stream, bytes.size(), options);
+}
+
+Result<std::vector<Value>> parse_file(const std::filesystem::path& path, uint64_t size_max,
+                                      const ParseOptions& options) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                             &std::fclose);
+  std::error_code error;
+  const uint64_t size = file ? std::filesystem::file_size(path, error) : 0;
+  if (!file || error) {
+    return Refusal(kFileUnreadable,
+                   cat("`", path.string(), "`: ", file ? error.message() : std::strerror(errno)));
+  }
+  if (size > size_max) {
+    return Refusal(kFileTooLarge, cat("`", path.string(), "` has ", size, " bytes, at most ",
+                                      size_max, " are read"));
+  }
+  std::vector<char> buffer(64 * 1024);
+  rapidjson::FileReadStream stream(file.get(), buffer.data(), buffer.size());
+  if (options.skip_byte_order_mark && stream.Peek4() != nullptr &&
+      std::string_view(stream.Peek4(), 3) == kByteOrderMark) {
+    for (size_t i = 0; i < kByteOrderMark.size(); ++i) stream.Take();
+  }
+  auto values = read_values(stream, size, options);
+  if (!values) return at(path.string(), std::move(values).refusal());
+  return values;
 }
 
 void append_quoted(std::string& out, std::string_view text) {

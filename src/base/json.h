@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -110,11 +111,24 @@ class Value {
 
 struct ParseOptions {
   int depth_max = 128;  // objects and arrays inside one another
-  bool allow_non_finite =
-      false;  // accept NaN, Infinity, -Infinity as number literals (Python's files)
+  // For files that other tools wrote:
+  bool allow_non_finite = false;            // NaN, Infinity, -Infinity as number literals
+  bool last_duplicate_wins = false;         // a key that stands twice takes its last value
+  bool skip_byte_order_mark = false;        // a UTF-8 byte order mark may stand first
+  std::vector<std::string> skip_members{};  // members with these keys are read over, not kept
 };
 
 [[nodiscard]] Result<Value> parse(std::string_view bytes, const ParseOptions& options = {});
+
+/// Every value of a text that holds one or more, with white space between them (JSON lines).
+[[nodiscard]] Result<std::vector<Value>> parse_many(std::string_view bytes,
+                                                    const ParseOptions& options = {});
+
+/// The values of a file, read in 64 KiB pieces: memory grows with what is kept, not with the file.
+/// Refuses FILE-UNREADABLE and FILE-TOO-LARGE too.
+[[nodiscard]] Result<std::vector<Value>> parse_file(const std::filesystem::path& path,
+                                                    uint64_t size_max,
+                                                    const ParseOptions& options = {});
 
 struct WriteOptions {
   int indent = 0;          // 0 = compact; else spaces a level, ": " after keys, "\n" between items

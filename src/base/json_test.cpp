@@ -1,6 +1,12 @@
 #include "base/json.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
 
 namespace assay::json {
 namespace {
@@ -74,6 +80,54 @@ TEST(JsonParse, ReadsNonFiniteOnlyWhenAsked) {
   ASSERT_TRUE(value);
   EXPECT_EQ(value->items().size(), 4u);
   EXPECT_FALSE(value->items()[1].as_double("x"));
+}
+
+TEST(JsonParse, ReadsFilesOfOtherToolsLeniently) {
+  const ParseOptions lenient{.allow_non_finite = true,
+                             .last_duplicate_wins = true,
+                             .skip_byte_order_mark = true,
+                             .skip_members = {"requests"}};
+  const auto value = parse(
+      "\xEF\xBB\xBF{\"a\":1,\"b\":2,\"a\":3,\"requests\":[{\"a\":[1]},{}],\"c\":{\"requests\":5,"
+      "\"d\":NaN}}",
+      lenient);
+  ASSERT_TRUE(value) << value.refusal().text();
+  EXPECT_EQ(write(*value), "{\"a\":3,\"b\":2,\"c\":{\"d\":NaN}}");
+  // What is skipped is still checked.
+  EXPECT_EQ(refusal_of("{\"requests\":[1,}", lenient), "JSON-SYNTAX");
+}
+
+TEST(JsonParse, ManyMembersKeepTheirOrderAndRefuseDuplicates) {
+  std::string text = "{";
+  for (int i = 0; i < 100; ++i) text += "\"k" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+  EXPECT_EQ(refusal_of(text + "\"z\":0}"), "accepted");
+  EXPECT_EQ(refusal_of(text + "\"k7\":0}"), "JSON-DUPLICATE-KEY");
+  EXPECT_EQ(refusal_of(text + "\"k99\":0}"), "JSON-DUPLICATE-KEY");
+}
+
+TEST(JsonParseMany, ReadsJsonLines) {
+  const auto values = parse_many("{\"a\":1}\n\n[2] 3\n");
+  ASSERT_TRUE(values);
+  EXPECT_EQ(values->size(), 3u);
+  EXPECT_FALSE(parse_many("{\"a\":1}\nx"));
+  EXPECT_FALSE(parse_many(""));
+}
+
+TEST(JsonParseFile, EqualsTheParseOfItsBytes) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / cat("assay-json-", ::getpid());
+  std::string text = "[";
+  for (int i = 0; i < 50000; ++i) text += cat(i == 0 ? "" : ",", "{\"key\":\"value ", i, "\"}");
+  text += "]\n";
+  ASSERT_TRUE(write_file_atomic(path, text));
+  const auto values = parse_file(path, text.size());
+  ASSERT_TRUE(values) << values.refusal().text();
+  EXPECT_EQ(values->at(0), *parse(text));
+  EXPECT_EQ(parse_file(path, text.size() - 1).refusal().code, "FILE-TOO-LARGE");
+  ASSERT_TRUE(write_file_atomic(path, std::string("[1]\0[2]", 7)));
+  EXPECT_EQ(parse_file(path, 100).refusal().code, "JSON-SYNTAX");
+  std::filesystem::remove(path);
+  EXPECT_EQ(parse_file(path, 100).refusal().code, "FILE-UNREADABLE");
 }
 
 TEST(JsonAccess, NamesPathAndExpectation) {
