@@ -88,7 +88,7 @@ class File {
   [[nodiscard]] uint64_t data_bytes() const;
 
  private:
-  friend class Reader;
+  friend class FileBuilder;
   struct State;
   std::unique_ptr<State> state_;
 };

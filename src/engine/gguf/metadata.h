@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/gguf/name_index.h"
 
 namespace assay::engine::gguf {
 
@@ -38,6 +39,8 @@ enum class ValueType : uint32_t {
 };
 /// "u32", "string" …; "type 99" for a number that is none.
 [[nodiscard]] std::string value_type_name(ValueType type);
+/// Bytes of one value of a fixed-size type; 0 for strings, arrays and unknown numbers.
+[[nodiscard]] size_t value_size(ValueType type) noexcept;
 
 /// One key with its value, still encoded.
 struct Entry {
@@ -84,6 +87,10 @@ class StringArray {
 
 class Metadata {
  public:
+  Metadata() = default;
+  /// Refuses GGUF-KEY-DUPLICATE. `file_name` stands in messages.
+  [[nodiscard]] static Result<Metadata> make(std::string file_name, std::vector<Entry> entries);
+
   /// Entries in file order.
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
   [[nodiscard]] const Entry* find(std::string_view key) const;
@@ -123,12 +130,13 @@ class Metadata {
   [[nodiscard]] Refusal out_of_range(std::string_view key, std::string_view what) const;
 
  private:
-  friend class Reader;
+  [[nodiscard]] Result<const Entry*> present(std::string_view key) const;
+  [[nodiscard]] Result<const Entry*> present_array(std::string_view key) const;
   [[nodiscard]] Refusal wrong_type(const Entry& entry, std::string_view expected) const;
 
   std::string file_name_;
   std::vector<Entry> entries_;
-  std::vector<uint32_t> slots_;  // open addressing: index + 1 into entries_, 0 = free
+  NameIndex index_;
 };
 
 }  // namespace assay::engine::gguf
