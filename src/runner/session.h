@@ -23,6 +23,7 @@
 #include "protocol/message.h"
 #include "runner/transport.h"
 #include "runner/world.h"
+#include "scoring/free_run.h"
 
 namespace assay::runner {
 
@@ -52,6 +53,9 @@ struct FreeRun {
   std::optional<uint64_t> rectangular_verification_rounds, serial_verification_rounds;
 };
 
+/// What the audit of a free run looks at.
+[[nodiscard]] scoring::FreeRunCounters counters_of(const FreeRun& run, const PhaseClose& close);
+
 /// One teacher-forced position: the engine's choice and its eight best logits.
 struct Prediction {
   int64_t token = 0;
@@ -71,6 +75,9 @@ class Session {
   [[nodiscard]] const protocol::Hello& hello() const;
   /// Refuses CAPABILITY_NOT_ADVERTISED. Writes nothing; the session stays usable.
   [[nodiscard]] Status require_capability(std::string_view capability) const;
+
+  /// Refuses SPEC_MODE_NOT_RUNNABLE, as require_capability.
+  [[nodiscard]] Status require_spec(const protocol::SpecConfig& spec) const;
 
   // --- deadlines
   /// All requests until disarm() share this deadline.

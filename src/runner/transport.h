@@ -40,8 +40,9 @@ class LineTransport {
   /// The next line, noise included. A last line without LF counts as a line.
   [[nodiscard]] virtual LineRead read_line(Instant deadline) = 0;
 
-  /// True when the engine has already sent bytes that nobody asked for yet.
-  [[nodiscard]] virtual bool has_unread_input() = 0;
+  /// True when the engine has already sent a message, or a part of a line, that nobody asked for.
+  /// Whole noise lines are read and dropped. Does not wait.
+  [[nodiscard]] virtual bool has_unread_message() = 0;
 
   /// Ends the peer if it has not ended (up to 2 s of patience), and tells how it ended and what it
   /// last said on stderr, in one line. "" when the transport has no process behind it.

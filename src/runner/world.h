@@ -46,6 +46,7 @@ struct CommandRequest {
   std::filesystem::path working_directory;
   Duration timeout = std::chrono::seconds(30);
   uint64_t output_size_max = 1 << 20;  // stdout beyond this is dropped
+  bool even_when_interrupted = false;  // a helper that undoes what an earlier one did
 };
 
 struct CommandResult {
