@@ -2,8 +2,8 @@
 // (serve.h), and the program speaks the Engine Protocol: messages, state machine, counters and
 // refusals are the SDK's work.
 //
-// Only five functions have to be written: facts, drop_session, drain, forward, step, top_logits
-// make a serial engine; everything else has a default built on them.
+// Six functions make a serial engine: facts, drop_session, drain, forward, step, top_logits. All
+// others have a default built on them.
 //
 // Tokens      greedy choice, lowest id among equals. The engine checks that ids lie in its
 //             vocabulary and refuses one that does not.
@@ -128,7 +128,7 @@ class Engine {
 };
 
 /// Fills `out` with the `n` best of `logits` in wire order (logit descending, ties by lower id);
-/// floats are widened exactly. Needs 0 < n <= logits.size(). Refuses ENGINE-LOGIT-NOT-FINITE.
+/// floats are widened exactly. Needs 0 < n <= logits.size(). Refuses WORKER-LOGIT-NOT-FINITE.
 [[nodiscard]] Result<std::vector<protocol::TopLogit>> best_logits(std::span<const float> logits,
                                                                   size_t n);
 

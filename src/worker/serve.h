@@ -49,7 +49,7 @@ class StdioChannel {
 };
 
 /// Says hello, then answers one line with one line until `in` ends. One read buffer, one write per
-/// answer. Refuses IO (a read or write failed; a judge that closed its end included) and
+/// answer. Refuses WORKER-IO (a read or write failed; a judge that closed its end included) and
 /// LINE_TOO_LONG (after telling the judge).
 [[nodiscard]] Status serve(Engine& engine, int in, int out, const ServeOptions& options);
 
