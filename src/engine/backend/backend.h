@@ -126,8 +126,7 @@ class Backend {
                         float* y) = 0;
 
   /// Every job's product over the same input, which is normalised and quantised once.
-  /// All jobs have the same n_in. An output may be the input (residual add) only when `add` is set
-  /// and it is the only job.
+  /// All jobs have the same n_in; no output overlaps the input.
   virtual void matmul(const Rows& in, std::span<const MatmulJob> jobs) = 0;
   void matmul(const Rows& in, std::initializer_list<MatmulJob> jobs) {
     matmul(in, std::span<const MatmulJob>(jobs.begin(), jobs.size()));
