@@ -74,4 +74,8 @@ struct TimedVerdict {
 [[nodiscard]] TimedVerdict evaluate_timed_run(const LegFigures& base, const LegFigures& candidate,
                                               const TimedTerms& terms);
 
+/// The gates alone, over gains and a score that are already in `verdict` (an aggregate's).
+[[nodiscard]] TimedVerdict gate_timed_run(TimedVerdict verdict, const LegFigures& base,
+                                          const LegFigures& candidate, const TimedTerms& terms);
+
 }  // namespace assay::scoring

@@ -24,9 +24,9 @@ struct CoolRecord {
   std::optional<double> gpu_temp_c;
   std::optional<std::string> skip_reason;
 };
-/// A record of a score has `pair` and `leg`; a record of a calibration has `pass`.
+/// A record of a score has `leg`, and `pair` in a paired run; a record of a calibration has `pass`.
 struct GateRecord {
-  std::optional<uint32_t> pair;
+  std::optional<uint32_t> pair;  // 1-based
   std::optional<uint32_t> pass;
   std::optional<std::string> leg;  // "control" or "candidate"
   std::string phase;               // "prefill" or "decode"

@@ -1,7 +1,6 @@
 #include "scoring/statistics.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -10,16 +9,11 @@
 #include "base/ensure.h"
 #include "base/text.h"
 #include "scoring/refusals.h"
+#include "scoring/total_order.h"
 
 namespace assay::scoring {
 
 namespace {
-
-// IEEE total order as an integer order: flip all bits of negative values but the sign.
-int64_t total_order_key(double value) {
-  auto bits = std::bit_cast<int64_t>(value);
-  return bits < 0 ? bits ^ std::numeric_limits<int64_t>::max() : bits;
-}
 
 // Regularised incomplete beta function by its continued fraction, evaluated with the modified Lentz
 // method (Abramowitz and Stegun 26.5.8). Needs 0 < x < 1.
