@@ -5,9 +5,10 @@
 
 namespace assay {
 
-void ensure_failed(const char* condition, std::source_location where) noexcept {
-  std::fprintf(stderr, "assay: internal error: ENSURE(%s) at %s:%u in %s\n", condition,
-               where.file_name(), static_cast<unsigned>(where.line()), where.function_name());
+void ensure_failed(const char* condition, const char* file, int line,
+                   const char* function) noexcept {
+  std::fprintf(stderr, "assay: internal error: ENSURE(%s) at %s:%d in %s\n", condition, file, line,
+               function);
   std::abort();
 }
 
