@@ -15,16 +15,16 @@ namespace assay::protocol {
 
 /// The hello of an accepted engine. Everything in it is the engine's own word.
 struct Hello {
-  std::string nonce;
-  std::optional<std::string> backend;
-  std::optional<std::string> device;
-  std::vector<std::string> capabilities;  // empty when not advertised
-  std::vector<std::string> spec_modes;    // empty when not advertised
-  std::optional<HeadProvenance> head_provenance;
-  std::optional<uint32_t> max_batch_size;
-  std::optional<RunnerIdentity> runner;
-  std::optional<ResidentIdentity> resident;
-  std::optional<ExpertStats> expert_stats;
+  std::string nonce{};
+  std::optional<std::string> backend{};
+  std::optional<std::string> device{};
+  std::vector<std::string> capabilities{};  // empty when not advertised
+  std::vector<std::string> spec_modes{};    // empty when not advertised
+  std::optional<HeadProvenance> head_provenance{};
+  std::optional<uint32_t> max_batch_size{};
+  std::optional<RunnerIdentity> runner{};
+  std::optional<ResidentIdentity> resident{};
+  std::optional<ExpertStats> expert_stats{};
 
   [[nodiscard]] bool has_capability(std::string_view capability) const;
 };

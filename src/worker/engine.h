@@ -35,28 +35,28 @@ struct DepthRange {
 
 /// What the hello says. Advertise a mode only if its drafter is really loaded.
 struct Facts {
-  std::string backend;  // compute backend: "cpu", "cuda", "mock"
-  std::string device;   // "none" when there is nothing to say
+  std::string backend{};  // compute backend: "cpu", "cuda", "mock"
+  std::string device{};   // "none" when there is nothing to say
   std::vector<std::string> capabilities = {std::string(protocol::kFreeRunDecode)};
   std::vector<std::string> spec_modes = {std::string(protocol::kSerial)};
-  DepthRange mtp_depth;  // used when spec_modes holds `mtp`
-  std::optional<protocol::HeadProvenance> head_provenance;
-  std::optional<protocol::RunnerIdentity> runner;
-  std::optional<protocol::ResidentIdentity> resident;
+  DepthRange mtp_depth{};  // used when spec_modes holds `mtp`
+  std::optional<protocol::HeadProvenance> head_provenance{};
+  std::optional<protocol::RunnerIdentity> runner{};
+  std::optional<protocol::ResidentIdentity> resident{};
 };
 
 /// One free run. The SDK checks tokens.size() == count and sum(acceptance_lengths) == count.
 struct FreeRun {
-  std::vector<int64_t> tokens;  // the tokens after the seed token; the seed is not repeated
+  std::vector<int64_t> tokens{};  // the tokens after the seed token; the seed is not repeated
   std::vector<uint32_t>
-      acceptance_lengths;       // committed tokens of each round; a round is one forward
+      acceptance_lengths{};     // committed tokens of each round; a round is one forward
   uint64_t drafted_total = 0;   // real drafts; 0 on a serial run
   uint64_t accepted_total = 0;  // drafts that were committed
-  std::optional<std::string> spec_decoder;  // which drafter produced the rounds
-  std::optional<uint64_t> verify_replay_disagreements;
-  std::optional<std::string> verification_mode;  // "rectangular" or "serial"
-  std::optional<uint64_t> rectangular_verification_rounds;
-  std::optional<uint64_t> serial_verification_rounds;
+  std::optional<std::string> spec_decoder{};  // which drafter produced the rounds
+  std::optional<uint64_t> verify_replay_disagreements{};
+  std::optional<std::string> verification_mode{};  // "rectangular" or "serial"
+  std::optional<uint64_t> rectangular_verification_rounds{};
+  std::optional<uint64_t> serial_verification_rounds{};
 };
 
 /// Allocator watermarks before a drain, in bytes.
