@@ -42,4 +42,8 @@ uint64_t hash_name(std::string_view name) noexcept {
   return fold(load(at, left) ^ hash, kOdd) ^ fold(hash ^ kSeed, 0x8ebc6af09c88c6e3u);
 }
 
+uint64_t hash_number(uint64_t number) noexcept {
+  return fold(number ^ kSeed, 0x9e3779b97f4a7c15u);
+}
+
 }  // namespace assay::engine::gguf

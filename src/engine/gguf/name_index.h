@@ -17,6 +17,8 @@ namespace assay::engine::gguf {
 
 /// Seeded hash of bytes: multiply-and-fold over 8-byte words.
 [[nodiscard]] uint64_t hash_name(std::string_view name) noexcept;
+/// Seeded hash of a number.
+[[nodiscard]] uint64_t hash_number(uint64_t number) noexcept;
 
 class NameIndex {
  public:

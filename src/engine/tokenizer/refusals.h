@@ -31,6 +31,9 @@ inline constexpr RefusalInfo kMergeInvalid{
     "TOKENIZER-MERGE-INVALID",
     "A merge is not two tokens with one space between them, or gives no token.",
     "Convert the model again."};
+inline constexpr RefusalInfo kScoresFlat{
+    "TOKENIZER-SCORES-FLAT", "All SentencePiece scores are equal, so the order of merges is lost.",
+    "Convert the model again from its tokenizer.model."};
 inline constexpr RefusalInfo kBosMissing{
     "TOKENIZER-BOS-MISSING",
     "The file asks for a token at the beginning or end of a text but does not say which.",
@@ -43,8 +46,8 @@ inline constexpr RefusalInfo kTextTooLong{
     "TOKENIZER-TEXT-TOO-LONG", "The text is longer than the tokenizer accepts.", "Split the text."};
 
 inline constexpr const RefusalInfo* kTokenizerRefusals[] = {
-    &kModelUnknown, &kPreUnknown,     &kLengthsDiffer,  &kVocabularySize,
-    &kIdOutOfRange, &kTokenInvalid,   &kTokenDuplicate, &kMergeInvalid,
-    &kBosMissing,   &kTextNotCovered, &kTextTooLong};
+    &kModelUnknown, &kPreUnknown,   &kLengthsDiffer,  &kVocabularySize,
+    &kIdOutOfRange, &kTokenInvalid, &kTokenDuplicate, &kMergeInvalid,
+    &kScoresFlat,   &kBosMissing,   &kTextNotCovered, &kTextTooLong};
 
 }  // namespace assay::engine::tokenizer

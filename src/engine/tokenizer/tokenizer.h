@@ -55,7 +55,8 @@ class Tokenizer {
 
   /// Refuses  TOKENIZER-MODEL-UNKNOWN, TOKENIZER-PRE-UNKNOWN, TOKENIZER-LENGTHS-DIFFER,
   ///          TOKENIZER-ID-OUT-OF-RANGE, TOKENIZER-TOKEN-DUPLICATE, TOKENIZER-MERGE-INVALID,
-  ///          TOKENIZER-BOS-MISSING, TOKENIZER-VOCABULARY-SIZE, GGUF-KEY-*
+  ///          TOKENIZER-TOKEN-INVALID, TOKENIZER-SCORES-FLAT, TOKENIZER-BOS-MISSING,
+  ///          TOKENIZER-VOCABULARY-SIZE, GGUF-KEY-*
   [[nodiscard]] static Result<Tokenizer> open(const gguf::File& file,
                                               const OpenOptions& options = {});
 
@@ -90,43 +91,17 @@ class Tokenizer {
   /// id < vocab_size().
   void append_bytes(TokenId id, std::string& out, bool show_control) const;
 
-  /// The bytes of a sequence. Refuses TOKENIZER-ID-OUT-OF-RANGE.
+  /// The bytes of a sequence. The space that encode puts before a SentencePiece text is taken off
+  /// again. Refuses TOKENIZER-ID-OUT-OF-RANGE.
   [[nodiscard]] Result<std::string> decode(std::span<const TokenId> ids,
                                            bool show_control = true) const;
 
  private:
   struct State;
   explicit Tokenizer(std::unique_ptr<State> state);
+  static Result<Tokenizer> open_metadata(const gguf::Metadata& metadata,
+                                         const OpenOptions& options);
   std::unique_ptr<State> state_;
 };
-
-/// Text of a growing token sequence, for showing while it is made: whole code points only.
-///
-/// Holds the first bytes of an incomplete UTF-8 sequence back until it is complete. Bytes that can
-/// no longer become UTF-8 come out as U+FFFD, one for each maximal broken part (Unicode 15, table
-/// 3-8); `bytes()` keeps what the tokens really said.
-class StreamingText {
- public:
-  StreamingText(const Tokenizer& tokenizer, bool show_control);
-
-  /// The text that this token completes; may be empty. Needs id < vocab_size().
-  [[nodiscard]] std::string push(TokenId id);
-  /// What is still held back, as U+FFFD; called once after the last token.
-  [[nodiscard]] std::string finish();
-  /// Every byte so far, unchanged.
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
-
- private:
-  [[nodiscard]] std::string take(bool at_end);
-
-  const Tokenizer* tokenizer_;
-  bool show_control_;
-  bool first_ = true;
-  std::string bytes_;
-  size_t shown_ = 0;  // bytes_[0, shown_) have been given out
-};
-
-/// Well-formed UTF-8 from any bytes, by the same replacement rule (the JSON boundary).
-[[nodiscard]] std::string to_utf8_lossy(std::string_view bytes);
 
 }  // namespace assay::engine::tokenizer
