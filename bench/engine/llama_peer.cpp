@@ -211,6 +211,7 @@ Result<std::unique_ptr<LlamaPeer>> LlamaPeer::load(const LlamaLibrary& library,
   params.n_batch = static_cast<uint32_t>(options.n_ctx);
   params.n_ubatch = 512;
   params.flash_attention = options.flash_attention ? llama::kFlashOn : llama::kFlashOff;
+  if (options.f32_cache) params.type_k = params.type_v = llama::kTypeF32;
   peer->context_ = api.init_from_model(peer->model_, params);
   if (!peer->context_) return Refusal(kPeerFailed, "it cannot make a context");
 
@@ -271,7 +272,7 @@ void LlamaPeer::rest() {
   resting_ = true;
 }
 
-Status LlamaPeer::run(std::span<const int32_t> tokens, bool all_rows) {
+Status LlamaPeer::run(std::span<const int32_t> tokens, bool every_row) {
   if (tokens.empty() || position_ + static_cast<int32_t>(tokens.size()) > options_.n_ctx) {
     return Refusal(kPeerFailed, cat(tokens.size(), " tokens at position ", position_,
                                     " do not fit its context of ", options_.n_ctx));
@@ -284,7 +285,7 @@ Status LlamaPeer::run(std::span<const int32_t> tokens, bool all_rows) {
     batch_.position[i] = position_ + i;
     batch_.n_seq_id[i] = 1;
     batch_.seq_id[i][0] = 0;
-    batch_.wants_logits[i] = all_rows || i == count - 1;
+    batch_.wants_logits[i] = every_row || i == count - 1;
   }
   if (library_.api().decode(context_, batch_) != 0) {
     return Refusal(kPeerFailed, "llama_decode failed");
@@ -306,7 +307,8 @@ std::span<const float> LlamaPeer::logits() {
   return {library_.api().get_logits_ith(context_, last_row_), static_cast<size_t>(n_vocab_)};
 }
 
-Result<std::vector<float>> LlamaPeer::feed_all_rows(std::span<const int32_t> tokens) {
+Result<std::vector<float>> LlamaPeer::all_rows(std::span<const int32_t> tokens) {
+  TRY_DO(reset());
   TRY_DO(run(tokens, true));
   std::vector<float> rows;
   rows.reserve(tokens.size() * static_cast<size_t>(n_vocab_));

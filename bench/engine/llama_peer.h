@@ -34,6 +34,7 @@ class LlamaLibrary {
 
 struct PeerOptions {
   bool flash_attention = true;
+  bool f32_cache = false;  // its nearest to exact arithmetic, for comparing answers
   int n_ctx = 1024;
 };
 
@@ -53,15 +54,16 @@ class LlamaPeer final : public Contender {
   [[nodiscard]] std::span<const float> logits() override;
   void rest() override;
 
-  /// Runs `tokens` in one call and returns every row, tokens.size() * n_vocab values.
-  [[nodiscard]] Result<std::vector<float>> feed_all_rows(std::span<const int32_t> tokens);
+  /// Forgets the context, runs `tokens` in one call, and returns every row, tokens.size() * n_vocab
+  /// values.
+  [[nodiscard]] Result<std::vector<float>> all_rows(std::span<const int32_t> tokens);
   /// No BOS is added; "<|im_start|>" and its like are plain text unless `special`.
   [[nodiscard]] std::vector<int32_t> tokenize(std::string_view text, bool special) const;
   [[nodiscard]] int32_t n_vocab() const { return n_vocab_; }
 
  private:
   LlamaPeer(const LlamaLibrary& library, const PeerOptions& options);
-  [[nodiscard]] Status run(std::span<const int32_t> tokens, bool all_rows);
+  [[nodiscard]] Status run(std::span<const int32_t> tokens, bool every_row);
   void drop_pool();
   void wake();
 

@@ -1,9 +1,8 @@
-#include "bench/engine/peer_checks.h"
+#include "bench/engine/checks.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "bench/engine/answers.h"
 #include "bench/engine/refusals.h"
 
 namespace assay::bench {
@@ -21,8 +20,7 @@ struct WideBatch {
 
 Result<WideBatch> compare_widths(LlamaPeer& peer, std::span<const int32_t> tokens) {
   const size_t n_vocab = static_cast<size_t>(peer.n_vocab());
-  TRY_DO(peer.reset());
-  TRY(rows, peer.feed_all_rows(tokens));
+  TRY(rows, peer.all_rows(tokens));
   TRY_DO(peer.reset());
   WideBatch result;
   for (size_t i = 0; i < std::min(kNarrowPositions, tokens.size()); ++i) {
@@ -37,6 +35,31 @@ Result<WideBatch> compare_widths(LlamaPeer& peer, std::span<const int32_t> token
 }
 
 }  // namespace
+
+int32_t argmax(std::span<const float> row) {
+  return static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
+
+Result<GreedyReport> check_greedy(Contender& contender, const std::vector<GreedyCase>& cases) {
+  GreedyReport report;
+  for (const GreedyCase& reference : cases) {
+    TRY_DO(contender.reset());
+    TRY_DO(contender.feed(reference.prompt_ids));
+    std::vector<int32_t> tokens;
+    while (tokens.size() < reference.tokens.size()) {
+      tokens.push_back(argmax(contender.logits()));
+      TRY_DO(contender.feed(std::span(&tokens.back(), 1)));
+    }
+    const Judgement judgement = judge(reference, tokens);
+    ++report.cases;
+    if (judgement.verdict == Verdict::exact) ++report.exact;
+    if (judgement.verdict == Verdict::near_tie) ++report.near_ties;
+    if (judgement.verdict == Verdict::wrong && report.wrong.empty()) {
+      report.wrong = cat("case ", reference.name, ", position ", judgement.position);
+    }
+  }
+  return report;
+}
 
 Result<std::string> check_peer(LlamaPeer& peer, const std::filesystem::path& oracle,
                                std::span<const int32_t> tokens) {

@@ -1,0 +1,35 @@
+// The two comparisons of our engine with the peer: speed and agreement. One JSON line per figure on
+// stdout, sentences about the checks on stderr.
+//
+// Errors    those of the two contenders; BENCH-PEER-WRONG, BENCH-OURS-WRONG, BENCH-TEXT-TOO-SHORT.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace assay::bench {
+
+struct ComparisonOptions {
+  std::filesystem::path model;        // GGUF file
+  std::filesystem::path peer_folder;  // the peer's libraries
+  std::filesystem::path text;         // its tokens are fed, teacher-forced
+  std::filesystem::path oracle;       // recorded greedy tokens that both must give; may be empty
+  std::vector<int> threads = {1, 2};
+  int rounds = 6;
+  int prompt = 512;
+  int decode = 128;
+};
+
+/// Prefill and decode tokens a second of both, and their ratio, for each thread count.
+[[nodiscard]] Status compare_speed(const ComparisonOptions& options);
+
+/// Fraction of `prompt` teacher-forced positions at which both choose the same token. Refuses
+/// BENCH-OURS-WRONG below `agreement_min`.
+[[nodiscard]] Status compare_answers(const ComparisonOptions& options, double agreement_min);
+
+void print_line(const json::Value& value);
+
+}  // namespace assay::bench

@@ -1,0 +1,40 @@
+// Teacher-forced agreement with llama.cpp itself, run by bench/engine. Needs the peer's library in
+// build/peers (bench/run fetches it), the SmolLM2 model and the program engine_bench; skips by name
+// without them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/json.h"
+#include "bench/answers/smollm2.h"
+#include "bench/child/child.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kBench = ASSAY_BENCH_PROGRAM;
+const fs::path kPeer = ASSAY_SOURCE_DIR "/build/peers/llama.cpp-3.21.1/package/bins/linux-x64";
+const fs::path kText = "/usr/share/common-licenses/GPL-3";
+
+TEST(LlamaCpp, AgreesOnTheNextToken) {
+  for (const fs::path& needed : {kBench, kPeer, kText, bench::smollm2_path()}) {
+    if (!fs::exists(needed)) GTEST_SKIP() << "no " << needed;
+  }
+  auto child =
+      bench::Child::start({kBench.string(), "agreement", "--model", bench::smollm2_path().string(),
+                           "--peer", kPeer.string(), "--text", kText.string(), "--min", "0"});
+  ASSERT_TRUE(child) << child.refusal().text();
+  ASSERT_TRUE(child->finish());
+  const auto line = json::parse(child->output());
+  ASSERT_TRUE(line) << child->output();
+  ASSERT_NE(line->find("agreement"), nullptr);
+  const auto agreement = line->find("agreement")->as_double("agreement");
+  ASSERT_TRUE(agreement);
+  EXPECT_GE(*agreement, 0.99) << child->output();
+}
+
+}  // namespace
+}  // namespace assay
