@@ -18,4 +18,4 @@
 #endif
 
 // Helpers of a kernel are part of its loop.
-#define ASSAY_INLINE [[gnu::always_inline]] inline
+#define ASSAY_INLINE __attribute__((always_inline)) inline

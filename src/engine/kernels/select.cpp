@@ -7,7 +7,6 @@
 #include "engine/kernels/refusals.h"
 #if defined(ASSAY_KERNELS_X86)
 #include "engine/kernels/avx2/table.h"
-#include "engine/kernels/avx512vnni/table.h"
 #endif
 
 namespace assay::engine::kernels {
@@ -18,7 +17,7 @@ constexpr std::string_view kNames[] = {"amx", "avx512vnni", "avx2", "scalar"};
 
 constexpr const KernelTable* kBuilt[] = {
 #if defined(ASSAY_KERNELS_X86)
-    &kAvx512VnniTable, &kAvx2Table,
+    &kAvx2Table,
 #endif
     &kScalarTable};
 

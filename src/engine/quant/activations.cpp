@@ -2,6 +2,7 @@
 
 #include <cfloat>
 #include <cmath>
+#include <limits>
 
 namespace assay::engine::quant {
 namespace {
@@ -21,12 +22,14 @@ void quantise_row(const float* x, int64_t n, const ActivationRow& out) noexcept 
   for (int64_t g = 0; g < n / 32; ++g) {
     const float* group = x + 32 * g;
     float max = 0.0f;
+    bool has_nan = false;
     for (int i = 0; i < 32; ++i) {
-      const float magnitude = std::fabs(group[i]);
-      if (!(magnitude <= max)) max = magnitude;  // a NaN stays
+      max = std::fabs(group[i]) > max ? std::fabs(group[i]) : max;
+      has_nan |= group[i] != group[i];
     }
     float d = max / 127.0f;
     if (d < FLT_MIN) d = 0.0f;
+    if (has_nan) d = std::numeric_limits<float>::quiet_NaN();
     int halves[2] = {0, 0};
     for (int i = 0; i < 32; ++i) {
       const int q = d == 0.0f ? 0 : to_nearest_even(group[i] / d);
