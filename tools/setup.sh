@@ -12,8 +12,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
-build_packages=(g++ cmake ninja-build git ca-certificates rapidjson-dev libcli11-dev libssl-dev)
-test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev clang-format)
+build_packages=(g++ cmake ninja-build git ca-certificates rapidjson-dev libcli11-dev libssl-dev libvalijson-dev)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev clang-format)
 python_packages=(python3 python3-venv)
 
 case "${1:-}" in

@@ -31,6 +31,8 @@ const std::map<std::string, std::set<std::string>>& layers() {
       {"scoring", {"base", "protocol"}},
       {"runner", {"base", "protocol", "scoring"}},
       {"benchd", {"base", "cli", "protocol", "scoring", "runner"}},
+      // the record
+      {"publish", {"base", "cli"}},
       // the judged
       {"worker", {"base", "protocol"}},
       {"engine/gguf", {"base"}},

@@ -1,0 +1,198 @@
+// What every conversion has in common: reading, typed looks into foreign documents, composing the
+// envelope.
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "publish/convert.h"
+#include "publish/refusals.h"
+
+namespace assay::publish {
+
+std::optional<double> number_of(const json::Value* value) {
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  const auto number = value->as_double("");
+  if (!number) return std::nullopt;
+  return *number;
+}
+
+std::optional<int64_t> integer_of(const json::Value* value) {
+  if (value == nullptr || !value->is_integer()) return std::nullopt;
+  return parse_int64(value->literal());
+}
+
+std::optional<std::string> text_of(const json::Value* value) {
+  if (value == nullptr) return std::nullopt;
+  switch (value->kind()) {
+    case json::Kind::string: return value->string();
+    case json::Kind::number: return value->literal();
+    case json::Kind::boolean: return std::string(value->boolean() ? "true" : "false");
+    default: return std::nullopt;
+  }
+}
+
+const json::Value* dig(const json::Value& value, std::initializer_list<std::string_view> keys) {
+  const json::Value* at = &value;
+  for (const std::string_view key : keys) {
+    if (!at->is_object()) return nullptr;
+    at = at->find(key);
+    if (at == nullptr) return nullptr;
+  }
+  return at;
+}
+
+Result<ToolFile> read_tool_file(const std::filesystem::path& path, std::string_view kind,
+                                uint64_t size_max) {
+  ToolFile file;
+  file.path = path;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) file.mtime_seconds = info.st_mtime;
+  // Only guidellm keeps every request in its report; that subtree is the whole size and is not
+  // used.
+  json::ParseOptions lenient{.depth_max = 256,
+                             .allow_non_finite = true,
+                             .last_duplicate_wins = true,
+                             .skip_byte_order_mark = true,
+                             .skip_members = {}};
+  if (kind == "guidellm" || kind == "auto") lenient.skip_members = {"requests"};
+  auto values = json::parse_file(path, size_max, lenient);
+  if (values) {
+    file.values = *std::move(values);
+    return file;
+  }
+  // Tables (llama-bench csv and md, genai-perf csv) and printed logs are text.
+  const bool text_kind = kind == "llama-bench" || kind == "genai-perf" || kind == "aiperf" ||
+                         kind == "framework-eval" || kind == "auto";
+  const bool syntax = values.refusal().code.starts_with("JSON-");
+  if (!syntax) return std::move(values).refusal();
+  if (!text_kind) return Refusal(kConvertInput, values.refusal().detail);
+  TRY(bytes, read_file(path, size_max));
+  const std::string_view trimmed = trim(bytes);
+  // A broken JSON document is no table.
+  if (trimmed.empty() || (kind != "framework-eval" && (trimmed[0] == '{' || trimmed[0] == '['))) {
+    return Refusal(kConvertInput, trimmed.empty() ? cat("`", path.string(), "` is empty")
+                                                  : values.refusal().detail);
+  }
+  file.text = std::move(bytes);
+  return file;
+}
+
+namespace {
+
+// Top-level fields in schema order, as far as an envelope of ours can carry them.
+constexpr std::string_view kOrder[] = {
+    "schema_version",   "timestamp", "git_sha",    "trigger",
+    "pr_number",        "suite",     "model",      "model_revision",
+    "quantization",     "seed",      "gen_kwargs", "campaign",
+    "cell_status",      "context",   "env_class",  "concurrency",
+    "reasoning_effort", "serving",   "system",     "errors",
+    "regime",           "cache",     "provenance", "control"};
+
+void put_object(json::Value& head, std::string_view key, json::Value value) {
+  if (value.is_object() && !value.members().empty()) head.set(key, std::move(value));
+}
+
+// Paths under a home folder lose the part that names a person.
+void cut_home(std::string& text) {
+  for (const std::string_view root : {"/Users/", "/home/"}) {
+    for (size_t at = text.find(root); at != std::string::npos; at = text.find(root, at)) {
+      size_t end = at + root.size();
+      while (end < text.size() && text[end] != '/' && text[end] != ' ' && text[end] != '"' &&
+             text[end] != ',') {
+        ++end;
+      }
+      text.replace(at, end - at, "~");
+    }
+  }
+}
+
+}  // namespace
+
+Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile& file) {
+  Envelope envelope;
+  json::Value head = json::Value::object();
+  head.set("schema_version", "1");
+  std::optional<std::string> time_source = draft.timestamp_source;
+  if (context.timestamp) {
+    head.set("timestamp", *context.timestamp);
+    time_source.reset();
+  } else if (draft.timestamp) {
+    head.set("timestamp", *draft.timestamp);
+  } else {
+    head.set("timestamp", format_utc(file.mtime_seconds));
+    time_source = "mtime";
+  }
+  head.set("git_sha", context.git_sha);
+  head.set("trigger", context.trigger);
+  if (context.pr_number) head.set("pr_number", *context.pr_number);
+  head.set("suite", context.suite);
+  const std::optional<std::string>& model = context.model ? context.model : draft.model;
+  if (!model || model->empty()) {
+    if (!context.allow_unknown_model) {
+      return Refusal(kConvertModelUnknown, cat("`", file.path.string(), "` names no model"));
+    }
+    head.set("model", "unknown");
+  } else {
+    head.set("model", *model);
+  }
+  if (draft.model_revision) head.set("model_revision", *draft.model_revision);
+  if (draft.quantization) head.set("quantization", *draft.quantization);
+  if (draft.seed) head.set("seed", *draft.seed);
+  put_object(head, "gen_kwargs", std::move(draft.gen_kwargs));
+  put_object(head, "campaign",
+             context.campaign.is_object() ? context.campaign : std::move(draft.campaign));
+  if (draft.cell_status) head.set("cell_status", *draft.cell_status);
+  put_object(head, "context", std::move(draft.context));
+  if (context.env_class) head.set("env_class", *context.env_class);
+  const std::optional<int64_t> concurrency =
+      context.concurrency ? context.concurrency : draft.concurrency;
+  if (concurrency) head.set("concurrency", *concurrency);
+  if (context.reasoning_effort) head.set("reasoning_effort", *context.reasoning_effort);
+  put_object(head, "serving",
+             context.serving.is_object() ? context.serving : std::move(draft.serving));
+  json::Value system = context.system;
+  if (draft.system.is_object()) {
+    for (const auto& [key, value] : draft.system.members()) system.set(key, value);
+  }
+  head.set("system", std::move(system));
+  head.set("errors", json::Value::array_of(draft.errors));
+  if (draft.regime.is_object()) {
+    if (context.max_tokens && draft.regime.find("max_tokens") == nullptr) {
+      draft.regime.set("max_tokens", *context.max_tokens);
+    }
+    if (concurrency && draft.regime.find("concurrency") == nullptr) {
+      draft.regime.set("concurrency", *concurrency);
+    }
+  }
+  put_object(head, "regime", std::move(draft.regime));
+  put_object(head, "cache", std::move(draft.cache));
+  put_object(head, "provenance", std::move(draft.provenance));
+  put_object(head, "control", std::move(draft.control));
+
+  mask_secrets(head);
+  for (const std::string_view key : kOrder) {
+    if (json::Value* value = head.find(key)) {
+      envelope.head.members().emplace_back(std::string(key), std::move(*value));
+    }
+  }
+  envelope.results = std::move(draft.results);
+  for (ResultRow& row : envelope.results) {
+    if (time_source) row.tag("timestamp_source", *time_source);
+    for (const auto& [key, text] : context.tags) {
+      if (row.find_tag(key) != nullptr) {
+        return Refusal(kConvertTagClash, cat("tag `", key, "` of --tag stands in row ", row.name,
+                                             " ", row.metric, " already"));
+      }
+      row.tag(key, text);
+    }
+    for (auto& [key, text] : row.tags) {
+      if (is_secret_key(key)) text = "***";
+      cut_home(text);
+    }
+  }
+  return envelope;
+}
+
+}  // namespace assay::publish

@@ -1,0 +1,175 @@
+// guidellm: benchmarks.json of three generations. One envelope per benchmarks[] entry (one strategy
+// point); only the statistics of successful requests are used.
+#include "base/text.h"
+#include "publish/converters/converters.h"
+#include "publish/converters/rows.h"
+#include "publish/refusals.h"
+
+namespace assay::publish {
+
+namespace {
+
+constexpr std::string_view kName = "guidellm";
+
+// Wall seconds of the measured part, and where the figure comes from.
+struct Wall {
+  double seconds = 0;
+  double start = 0;
+  std::string basis{};
+};
+
+std::optional<Wall> wall_of(const json::Value& run) {
+  const auto start = number_of(run.find("start_time"));
+  if (const auto duration = number_of(run.find("duration")); duration && *duration > 0) {
+    const auto begin =
+        start ? start : number_of(dig(run, {"scheduler_metrics", "measure_start_time"}));
+    return Wall{*duration, begin.value_or(0), "duration"};
+  }
+  const auto measured_from = number_of(dig(run, {"scheduler_metrics", "measure_start_time"}));
+  const auto measured_to = number_of(dig(run, {"scheduler_metrics", "measure_end_time"}));
+  if (measured_from && measured_to && *measured_to > *measured_from) {
+    return Wall{*measured_to - *measured_from, *measured_from, "measure_window"};
+  }
+  const auto from = number_of(dig(run, {"run_stats", "start_time"}));
+  const auto to = number_of(dig(run, {"run_stats", "end_time"}));
+  if (from && to && *to > *from) return Wall{*to - *from, *from, "run_stats"};
+  return std::nullopt;
+}
+
+const json::Value* successful(const json::Value& run, std::string_view metric) {
+  return dig(run, {"metrics", metric, "successful"});
+}
+
+std::optional<double> count_of(const json::Value& run, std::string_view state) {
+  if (const auto value = number_of(dig(run, {"request_totals", state}))) return value;
+  return number_of(dig(run, {"metrics", "request_totals", state}));
+}
+
+std::optional<std::string> first_text(const json::Value& root, const json::Value& run) {
+  const std::initializer_list<std::string_view> in_root[] = {{"args", "model"},
+                                                             {"config", "backend", "model"}};
+  for (const auto& keys : in_root) {
+    if (const auto text = text_of(dig(root, keys)); text && !text->empty()) return text;
+  }
+  const std::initializer_list<std::string_view> in_run[] = {{"config", "backend", "model"},
+                                                            {"worker", "backend_model"}};
+  for (const auto& keys : in_run) {
+    if (const auto text = text_of(dig(run, keys)); text && !text->empty()) return text;
+  }
+  return std::nullopt;
+}
+
+void add_family(Draft& draft, const json::Value* statistics, std::string_view family, double scale,
+                std::string_view basis) {
+  if (statistics == nullptr || !statistics->is_object()) return;
+  const auto put = [&](std::string_view label, const json::Value* value) {
+    const auto number = number_of(value);
+    if (!number) return;
+    ResultRow* row = add_row(draft, kName, cat(family, "_", label, "_ms"), "ms", *number * scale);
+    if (!basis.empty()) row->tag(cat(family, "_basis"), std::string(basis));
+  };
+  put("mean", statistics->find("mean"));
+  for (const char* label : {"p50", "p90", "p95", "p99"})
+    put(label, dig(*statistics, {"percentiles", label}));
+}
+
+Draft convert_run(const json::Value& root, const json::Value& run, const RunContext& context) {
+  Draft draft;
+  draft.model = first_text(root, run);
+  const auto wall = wall_of(run);
+  if (wall && wall->start > 0) draft.timestamp = utc_text(wall->start);
+  const json::Value* strategy = dig(run, {"config", "strategy"});
+  if (strategy == nullptr) strategy = dig(run, {"args", "strategy"});
+  if (strategy != nullptr && strategy->is_object()) {
+    draft.concurrency = integer_of(strategy->find("max_concurrency"));
+    if (!draft.concurrency) draft.concurrency = integer_of(strategy->find("streams"));
+    const auto type = text_of(strategy->find("type_"));
+    if (!draft.concurrency && type == "synchronous") draft.concurrency = 1;
+  }
+  const auto done = count_of(run, "successful").value_or(0);
+  const auto errored = count_of(run, "errored").value_or(0);
+
+  const auto output =
+      number_of(dig(run, {"metrics", "output_token_count", "successful", "total_sum"}));
+  auto total = number_of(dig(run, {"metrics", "total_token_count", "successful", "total_sum"}));
+  const auto prompt =
+      number_of(dig(run, {"metrics", "prompt_token_count", "successful", "total_sum"}));
+  if (!total && prompt && output) total = *prompt + *output;
+  if (wall) {
+    const auto rate = [&](std::string_view metric, std::string_view unit,
+                          std::optional<double> sum) {
+      if (!sum) return;
+      ResultRow* row = add_row(draft, kName, metric, unit, *sum / wall->seconds);
+      row->tag("wall_basis", wall->basis);
+      if (unit == "tok/s") row->tag("rate_basis", "wall");
+    };
+    rate("throughput_total_toks_per_s", "tok/s", total);
+    rate("throughput_output_toks_per_s", "tok/s", output);
+    rate("throughput_requests_per_s", "req/s", done);
+  }
+  add_family(draft, successful(run, "time_to_first_token_ms"), "ttft", 1, "");
+  add_family(draft, successful(run, "time_to_first_output_token_ms"), "ttft_answer", 1, "");
+  // guidellm's inter-token latency is a mean per request, which is what others call TPOT; its time
+  // per output token includes the first token, which nobody else's does.
+  add_family(draft, successful(run, "inter_token_latency_ms"), "itl", 1, "per_request_mean");
+  add_family(draft, successful(run, "time_per_output_token_ms"), "tpot_incl_first", 1, "");
+  add_family(draft, successful(run, "request_latency"), "e2el", 1000, "");
+
+  for (ResultRow& row : draft.results) {
+    if (wall) row.duration_seconds = wall->seconds;
+    if (strategy != nullptr && strategy->is_object()) {
+      if (const auto type = text_of(strategy->find("type_"))) row.tag("strategy", *type);
+      add_tags(row, *strategy, {"streams", "max_concurrency", "rate"});
+    }
+    for (const char* state : {"successful", "errored", "incomplete"}) {
+      const json::Value* value = dig(run, {"request_totals", state});
+      if (value == nullptr) value = dig(run, {"metrics", "request_totals", state});
+      if (const auto text = text_of(value)) row.tag(state, *text);
+    }
+    if (const auto text = text_of(dig(root, {"metadata", "guidellm_version"})))
+      row.tag("guidellm_version", *text);
+    if (const auto text = text_of(dig(run, {"config", "run_index"}))) row.tag("run_index", *text);
+    const json::Value* data = dig(root, {"args", "data"});
+    if (data == nullptr) data = dig(run, {"request_loader", "data"});
+    if (data != nullptr && data->is_array() && !data->items().empty()) data = &data->items()[0];
+    if (const auto text = text_of(data)) row.tag("data", *text);
+  }
+
+  draft.regime = json::Value::object({{"rate_basis", "wall"}});
+  const json::Value* prompts = successful(run, "prompt_token_count");
+  if (prompts != nullptr) {
+    if (const auto median = number_of(prompts->find("median")))
+      draft.regime.set("prompt_tokens_median", *median);
+    for (const auto& [from, to] :
+         {std::pair{"min", "prompt_tokens_min"}, {"max", "prompt_tokens_max"}}) {
+      if (const auto value = number_of(prompts->find(from)))
+        draft.regime.set(to, static_cast<int64_t>(*value));
+    }
+  }
+  draft.cache = json::Value::object({{"prefix_policy", "unknown"}});
+  apply_failures(draft, context, done, errored);
+  return draft;
+}
+
+}  // namespace
+
+Result<std::vector<Draft>> convert_guidellm(const ToolFile& file, const RunContext& context) {
+  if (file.values.size() != 1 || !file.values[0].is_object()) {
+    return Refusal(kConvertInput, "expected one JSON object (guidellm benchmarks)");
+  }
+  const json::Value& root = file.values[0];
+  const json::Value* runs = root.find("benchmarks");
+  if (runs == nullptr || !runs->is_array() || runs->items().empty()) {
+    return Refusal(kConvertInput, "expected a non-empty array under `benchmarks` (guidellm)");
+  }
+  std::vector<Draft> drafts;
+  for (const json::Value& run : runs->items()) {
+    if (!run.is_object() || dig(run, {"metrics"}) == nullptr) {
+      return Refusal(kConvertInput, "an entry of `benchmarks` has no `metrics` (guidellm)");
+    }
+    drafts.push_back(convert_run(root, run, context));
+  }
+  return drafts;
+}
+
+}  // namespace assay::publish

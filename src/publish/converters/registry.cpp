@@ -1,0 +1,137 @@
+// The table of kinds: name, converter, and what a file of the kind is recognised by.
+#include <algorithm>
+
+#include "base/text.h"
+#include "publish/converters/converters.h"
+#include "publish/refusals.h"
+
+namespace assay::publish {
+
+namespace {
+
+const json::Value* root_object(const ToolFile& file) {
+  return !file.values.empty() && file.values[0].is_object() ? &file.values[0] : nullptr;
+}
+
+// The first record: of an array, or of JSON lines.
+const json::Value* first_record(const ToolFile& file) {
+  if (file.values.empty()) return nullptr;
+  const json::Value* value = &file.values[0];
+  if (value->is_array()) value = value->items().empty() ? nullptr : &value->items()[0];
+  return value != nullptr && value->is_object() ? value : nullptr;
+}
+
+bool has(const json::Value* object, std::initializer_list<std::string_view> keys) {
+  return object != nullptr && std::all_of(keys.begin(), keys.end(), [&](std::string_view key) {
+           return object->find(key) != nullptr;
+         });
+}
+
+bool is_lm_eval(const ToolFile& file) {
+  const json::Value* root = root_object(file);
+  return has(root, {"results"}) && root->find("results")->is_object() &&
+         (has(root, {"config"}) || has(root, {"versions"}));
+}
+bool is_vllm(const ToolFile& file) {
+  return has(first_record(file), {"model_id", "num_prompts"});
+}
+bool is_guidellm(const ToolFile& file) {
+  const json::Value* root = root_object(file);
+  const json::Value* runs = root != nullptr ? root->find("benchmarks") : nullptr;
+  return runs != nullptr && runs->is_array() && !runs->items().empty() &&
+         text_of(dig(runs->items()[0], {"type_"})) == "generative_benchmark";
+}
+bool is_llama_bench(const ToolFile& file) {
+  if (has(first_record(file), {"avg_ts", "n_prompt"})) return true;
+  const std::string_view text = file.text;
+  const std::string_view first_line = text.substr(0, text.find('\n'));
+  return first_line.find("avg_ts") != std::string_view::npos ||
+         (text.find("| t/s |") != std::string_view::npos ||
+          text.find(" t/s |") != std::string_view::npos);
+}
+bool is_aiperf(const ToolFile& file) {
+  const json::Value* root = root_object(file);
+  if (has(root, {"aiperf_version"})) return true;
+  const json::Value* records = root != nullptr ? root->find("records") : nullptr;
+  return records != nullptr && records->is_object() && !records->members().empty() &&
+         dig(records->members()[0].second, {"tag"}) != nullptr;
+}
+bool is_genai_perf(const ToolFile& file) {
+  const json::Value* root = root_object(file);
+  return has(root, {"input_config", "time_to_first_token"}) && !is_aiperf(file);
+}
+bool is_framework_eval(const ToolFile& file) {
+  if (has(first_record(file), {"framework", "answer"})) return true;
+  return file.text.find("\"framework\"") != std::string::npos &&
+         file.text.find("\"answer\"") != std::string::npos;
+}
+bool is_throughput_probe(const ToolFile& file) {
+  return has(root_object(file), {"readiness", "base_url"});
+}
+bool is_bench_serve(const ToolFile& file) {
+  if (has(first_record(file), {"gen_tps"})) return true;
+  const json::Value* root = root_object(file);
+  const json::Value* runs = root != nullptr ? root->find("runs") : nullptr;
+  return runs != nullptr && runs->is_array() && !runs->items().empty() &&
+         dig(runs->items()[0], {"gen_tps"}) != nullptr;
+}
+bool is_benchd_score(const ToolFile& file) {
+  const json::Value* root = root_object(file);
+  return has(root, {"metrics", "passed", "score"}) &&
+         dig(*root, {"metrics", "harness_hash"}) != nullptr;
+}
+
+}  // namespace
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> table = {
+      {"lm-eval", convert_lm_eval, is_lm_eval, "an object with results and config or versions"},
+      {"vllm", convert_vllm, is_vllm, "model_id and num_prompts"},
+      {"framework-eval", convert_framework_eval, is_framework_eval, "framework and answer"},
+      {"throughput-probe", convert_throughput_probe, is_throughput_probe, "readiness and base_url"},
+      {"bench-serve", convert_bench_serve, is_bench_serve, "runs with gen_tps"},
+      {"guidellm", convert_guidellm, is_guidellm, "benchmarks[] of type generative_benchmark"},
+      {"llama-bench", convert_llama_bench, is_llama_bench,
+       "avg_ts and n_prompt, or a table with t/s"},
+      {"genai-perf", convert_genai_perf, is_genai_perf, "time_to_first_token and input_config"},
+      {"aiperf", convert_aiperf, is_aiperf, "aiperf_version, or records.*.tag"},
+      {"benchd-score", convert_benchd_score, is_benchd_score,
+       "metrics.harness_hash, passed and score"}};
+  return table;
+}
+
+Result<std::vector<Envelope>> convert_file(const ToolFile& file, std::string_view kind,
+                                           const RunContext& context) {
+  const Kind* chosen = nullptr;
+  if (kind == "auto") {
+    std::vector<std::string> matches, signatures;
+    for (const Kind& candidate : kinds()) {
+      signatures.push_back(cat(candidate.name, " (", candidate.signature, ")"));
+      if (!candidate.looks_like(file)) continue;
+      matches.emplace_back(candidate.name);
+      chosen = &candidate;
+    }
+    if (matches.size() != 1) {
+      return Refusal(kConvertKindUnknown,
+                     cat("`", file.path.string(), "` looks like ",
+                         matches.empty() ? "no known kind" : join(matches, " and "),
+                         "; looked for ", join(signatures, ", ")));
+    }
+  } else {
+    for (const Kind& candidate : kinds()) {
+      if (candidate.name == kind) chosen = &candidate;
+    }
+    if (chosen == nullptr)
+      return Refusal(kConvertKindUnknown, cat("no kind is named `", kind, "`"));
+  }
+  auto drafts = chosen->convert(file, context);
+  if (!drafts) return at(cat("`", file.path.string(), "`"), std::move(drafts).refusal());
+  std::vector<Envelope> envelopes;
+  for (Draft& draft : *drafts) {
+    TRY(envelope, compose(std::move(draft), context, file));
+    envelopes.push_back(std::move(envelope));
+  }
+  return envelopes;
+}
+
+}  // namespace assay::publish

@@ -1,0 +1,39 @@
+// Small pieces that several converters share: latency families, parsed "k=v" lists, failed-request
+// rules.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "publish/convert.h"
+
+namespace assay::publish {
+
+/// Appends a row when the value is a finite number. Returns it, or null pointer.
+ResultRow* add_row(Draft& draft, std::string_view name, std::string_view metric,
+                   std::string_view unit, std::optional<double> value);
+
+/// Tags of `keys` as source text, where the object has them: strings, numbers, booleans; null is
+/// left out.
+void add_tags(ResultRow& row, const json::Value& object,
+              std::initializer_list<std::string_view> keys);
+
+/// A run with failed requests is no success: sets cell_status failed and removes its rates, unless
+/// the context allows partial failures and some requests completed; then an errors[] entry and the
+/// tag partial=true say so.
+void apply_failures(Draft& draft, const RunContext& context, double completed, double failed);
+
+/// "a=1,b=x" as an object of numbers and strings; an object as it is; null otherwise.
+[[nodiscard]] json::Value key_values(const json::Value* value);
+
+/// Seconds since the epoch (a fraction is kept to the microsecond) as UTC text.
+[[nodiscard]] std::string utc_text(double seconds_since_epoch);
+
+/// A local "YYYY-MM-DDTHH:MM:SS[.f]" in the zone "UTC", "Z", "+02:00", "-0700" as UTC text; nothing
+/// when either is malformed.
+[[nodiscard]] std::optional<std::string> local_to_utc(std::string_view local,
+                                                      std::string_view zone);
+
+}  // namespace assay::publish

@@ -1,0 +1,139 @@
+// throughput-probe: the file that `assay-load probe` writes. Figures are medians over its measured
+// runs.
+#include "base/text.h"
+#include "publish/converters/converters.h"
+#include "publish/converters/rows.h"
+#include "publish/refusals.h"
+
+namespace assay::publish {
+
+namespace {
+
+constexpr std::string_view kName = "throughput_probe";
+
+struct Figure {
+  std::string_view source, metric, unit, basis;
+  double scale;
+};
+constexpr Figure kFigures[] = {
+    {"cumulative_tok_s", "throughput_total_toks_per_s", "tok/s", "request", 1},
+    {"decode_tok_s", "throughput_output_toks_per_s", "tok/s", "decode_window", 1},
+    {"prefill_tok_s", "throughput_prompt_toks_per_s", "tok/s", "prefill_window", 1},
+    {"ttft_s", "ttft_p50_ms", "ms", "", 1000},
+    {"total_s", "request_duration_p50_s", "s", "", 1},
+};
+
+json::Value copy_object(const json::Value& root, std::string_view key) {
+  const json::Value* value = root.find(key);
+  return value != nullptr && value->is_object() ? *value : json::Value();
+}
+
+void tag_run(ResultRow& row, const json::Value& root, const json::Value& sequential) {
+  add_tags(row, sequential, {"n_ok", "n_err", "answered_rate", "truncated_rate"});
+  if (const json::Value* reasons = sequential.find("finish_reasons");
+      reasons != nullptr && reasons->is_array()) {
+    std::vector<std::string> texts;
+    for (const json::Value& reason : reasons->items())
+      texts.push_back(text_of(&reason).value_or("none"));
+    row.tag("finish_reasons", join(texts, ","));
+  }
+  add_tags(row, root, {"max_tokens", "thinking", "think_kwarg"});
+  row.tag("think_value", text_of(root.find("think_value")).value_or("unstated"));
+  add_tags(row, root, {"think_kwarg_sent", "dedicated", "context_tokens_target"});
+  if (const auto actual = text_of(dig(root, {"context", "actual_prompt_tokens"}))) {
+    row.tag("context_tokens_actual", *actual);
+  }
+  if (const json::Value* runs = root.find("sequential_runs"); runs != nullptr && runs->is_array()) {
+    row.tag("measured_repetitions", cat(runs->items().size()));
+  }
+  row.tag("phase", "sequential");
+}
+
+void add_sequential(Draft& draft, const json::Value& root, const json::Value& sequential) {
+  for (const Figure& figure : kFigures) {
+    const json::Value* spread = sequential.find(figure.source);
+    if (spread == nullptr || !spread->is_object()) continue;
+    const auto median = number_of(spread->find("median"));
+    ResultRow* row = add_row(draft, kName, figure.metric, figure.unit,
+                             median ? std::optional(*median * figure.scale) : std::nullopt);
+    if (row == nullptr) continue;
+    if (!figure.basis.empty()) row->tag("rate_basis", std::string(figure.basis));
+    tag_run(*row, root, sequential);
+    for (const char* end : {"min", "max"}) {
+      if (const auto text = text_of(spread->find(end)))
+        row->tag(cat(figure.source, "_", end), *text);
+    }
+  }
+  for (const char* rate : {"tool_call_valid", "answered_rate", "truncated_rate"}) {
+    if (ResultRow* row = add_row(draft, kName, rate, "ratio", number_of(sequential.find(rate)))) {
+      row->tag("phase", "sequential");
+    }
+  }
+}
+
+void add_concurrent(Draft& draft, const json::Value& concurrent) {
+  for (const auto& [source, metric] :
+       {std::pair{"aggregate_cumulative_tok_s", "throughput_aggregate_toks_per_s"},
+        {"aggregate_decode_tok_s", "throughput_aggregate_output_toks_per_s"}}) {
+    ResultRow* row = add_row(draft, kName, metric, "tok/s", number_of(concurrent.find(source)));
+    if (row == nullptr) continue;
+    row->tag("rate_basis", "wall");
+    row->tag("phase", "concurrent");
+    add_tags(*row, concurrent, {"width", "wall_s", "n_ok", "n_err"});
+    if (const json::Value* errors = concurrent.find("errors");
+        errors != nullptr && errors->is_array()) {
+      row->tag("concurrent_errors", cat(errors->items().size()));
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file, const RunContext&) {
+  if (file.values.size() != 1 || !file.values[0].is_object()) {
+    return Refusal(kConvertInput, "expected one JSON object (throughput probe)");
+  }
+  const json::Value& root = file.values[0];
+  if (root.find("base_url") == nullptr || root.find("cell_status") == nullptr) {
+    return Refusal(kConvertInput, "expected `base_url` and `cell_status` (throughput probe)");
+  }
+  Draft draft;
+  draft.model = text_of(root.find("model"));
+  draft.timestamp = text_of(root.find("started_utc"));
+  draft.cell_status = text_of(root.find("cell_status"));
+  for (const auto& [key, target] : {std::pair{"context", &Draft::context},
+                                    {"campaign", &Draft::campaign},
+                                    {"regime", &Draft::regime},
+                                    {"cache", &Draft::cache},
+                                    {"provenance", &Draft::provenance},
+                                    {"control", &Draft::control},
+                                    {"serving", &Draft::serving},
+                                    {"system", &Draft::system}}) {
+    draft.*target = copy_object(root, key);
+  }
+  draft.concurrency = integer_of(dig(root, {"regime", "concurrency"}));
+  const json::Value* aborted = root.find("aborted");
+  const bool stopped = aborted != nullptr && !aborted->is_null() &&
+                       !(aborted->kind() == json::Kind::boolean && !aborted->boolean());
+  if (stopped) {
+    if (!draft.cell_status || draft.cell_status == "success") draft.cell_status = "aborted";
+    draft.errors.push_back(cat("aborted: ", text_of(aborted).value_or("see the raw file")));
+  }
+  if (!stopped && (!draft.cell_status || draft.cell_status == "success")) {
+    if (const json::Value* sequential = root.find("sequential");
+        sequential != nullptr && sequential->is_object()) {
+      add_sequential(draft, root, *sequential);
+    }
+    if (const json::Value* concurrent = root.find("concurrent");
+        concurrent != nullptr && concurrent->is_object()) {
+      add_concurrent(draft, *concurrent);
+    }
+  } else if (const auto reason = text_of(root.find("reason"))) {
+    draft.errors.push_back(*reason);
+  }
+  std::vector<Draft> drafts;
+  drafts.push_back(std::move(draft));
+  return drafts;
+}
+
+}  // namespace assay::publish

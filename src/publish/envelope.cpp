@@ -1,0 +1,234 @@
+#include "publish/envelope.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "publish/refusals.h"
+
+namespace assay::publish {
+
+namespace {
+
+// Optional figures of a row, in the order they are written.
+struct Figure {
+  std::string_view key;
+  std::optional<double> ResultRow::*member;
+};
+constexpr std::array<Figure, 6> kFigures = {{
+    {"duration_seconds", &ResultRow::duration_seconds},
+    {"prompt_tokens_per_second", &ResultRow::prompt_tokens_per_second},
+    {"decode_tokens_per_second", &ResultRow::decode_tokens_per_second},
+    {"total_tokens_per_second", &ResultRow::total_tokens_per_second},
+    {"first_token_latency_ms", &ResultRow::first_token_latency_ms},
+    {"peak_rss_mb", &ResultRow::peak_rss_mb},
+}};
+
+json::Value row_to_json(const ResultRow& row) {
+  std::vector<json::Member> members = {
+      {"name", row.name}, {"metric", row.metric}, {"value", row.value}, {"unit", row.unit}};
+  for (const Figure& figure : kFigures) {
+    if (const auto& value = row.*figure.member) members.emplace_back(figure.key, *value);
+  }
+  if (!row.tags.empty()) {
+    std::vector<json::Member> tags;
+    for (const auto& [key, text] : row.tags) tags.emplace_back(key, text);
+    members.emplace_back("tags", json::Value::object(std::move(tags)));
+  }
+  return json::Value::object(std::move(members));
+}
+
+// Canonical text of a row straight into `out`: keys sorted, no tree in between.
+void append_canonical(std::string& out, const ResultRow& row) {
+  out.push_back('{');
+  const auto field = [&out](std::string_view key) {
+    if (out.back() != '{') out.push_back(',');
+    json::append_quoted(out, key);
+    out.push_back(':');
+  };
+  const auto figure = [&](std::string_view key, const std::optional<double>& value) {
+    if (!value) return;
+    field(key);
+    out += format_double(*value);
+  };
+  figure("decode_tokens_per_second", row.decode_tokens_per_second);
+  figure("duration_seconds", row.duration_seconds);
+  figure("first_token_latency_ms", row.first_token_latency_ms);
+  field("metric");
+  json::append_quoted(out, row.metric);
+  field("name");
+  json::append_quoted(out, row.name);
+  figure("peak_rss_mb", row.peak_rss_mb);
+  figure("prompt_tokens_per_second", row.prompt_tokens_per_second);
+  if (!row.tags.empty()) {
+    std::vector<const std::pair<std::string, std::string>*> order;
+    order.reserve(row.tags.size());
+    for (const auto& tag : row.tags) order.push_back(&tag);
+    std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return *a < *b; });
+    field("tags");
+    out.push_back('{');
+    for (const auto* tag : order) {
+      if (out.back() != '{') out.push_back(',');
+      json::append_quoted(out, tag->first);
+      out.push_back(':');
+      json::append_quoted(out, tag->second);
+    }
+    out.push_back('}');
+  }
+  figure("total_tokens_per_second", row.total_tokens_per_second);
+  field("unit");
+  json::append_quoted(out, row.unit);
+  field("value");
+  out += format_double(row.value);
+  out.push_back('}');
+}
+
+Refusal invalid(std::string detail) {
+  return Refusal(kEnvelopeInvalid, std::move(detail));
+}
+
+Result<ResultRow> row_from_json(const json::Value& value, size_t index) {
+  const std::string path = json::path_of("results", index);
+  if (!value.is_object()) return invalid(cat("`", path, "` is no object"));
+  ResultRow row;
+  for (const auto& [key, member] : value.members()) {
+    if (key == "name" || key == "metric" || key == "unit") {
+      if (!member.is_string()) return invalid(cat("`", path, ".", key, "` is no string"));
+      (key == "name" ? row.name : key == "metric" ? row.metric : row.unit) = member.string();
+    } else if (key == "tags") {
+      if (!member.is_object()) return invalid(cat("`", path, ".tags` is no object"));
+      for (const auto& [tag, text] : member.members()) {
+        if (!text.is_string()) return invalid(cat("`", path, ".tags.", tag, "` is no string"));
+        row.tags.emplace_back(tag, text.string());
+      }
+    } else if (key != "raw") {
+      const auto number = member.as_double(json::path_of(path, key));
+      if (!number) return invalid(number.refusal().detail);
+      if (key == "value") {
+        row.value = *number;
+        continue;
+      }
+      const auto figure = std::find_if(kFigures.begin(), kFigures.end(),
+                                       [&](const Figure& f) { return f.key == key; });
+      if (figure == kFigures.end())
+        return invalid(cat("`", path, ".", key, "` is not a known key"));
+      row.*figure->member = *number;
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+const std::string* ResultRow::find_tag(std::string_view key) const {
+  for (const auto& [tag_key, tag_text] : tags) {
+    if (tag_key == key) return &tag_text;
+  }
+  return nullptr;
+}
+
+std::string Envelope::text(std::string_view key) const {
+  const json::Value* value = head.find(key);
+  return value != nullptr && value->is_string() ? value->string() : "";
+}
+
+json::Value to_json(const Envelope& envelope) {
+  std::vector<json::Value> rows;
+  rows.reserve(envelope.results.size());
+  for (const ResultRow& row : envelope.results) rows.push_back(row_to_json(row));
+  std::vector<json::Member> members;
+  bool placed = false;
+  for (const json::Member& member : envelope.head.members()) {
+    members.push_back(member);
+    if (member.first == "system") {
+      members.emplace_back("results", json::Value::array(std::move(rows)));
+      placed = true;
+    }
+  }
+  if (!placed) members.emplace_back("results", json::Value::array(std::move(rows)));
+  return json::Value::object(std::move(members));
+}
+
+std::string canonical_json(const Envelope& envelope) {
+  std::vector<const json::Member*> order;
+  for (const json::Member& member : envelope.head.members()) order.push_back(&member);
+  std::sort(order.begin(), order.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  std::string out = "{";
+  bool placed = false;
+  const auto comma = [&out] {
+    if (out.size() > 1) out.push_back(',');
+  };
+  const auto place_results = [&] {
+    comma();
+    out += "\"results\":[";
+    for (size_t i = 0; i < envelope.results.size(); ++i) {
+      if (i != 0) out.push_back(',');
+      append_canonical(out, envelope.results[i]);
+    }
+    out.push_back(']');
+    placed = true;
+  };
+  for (const json::Member* member : order) {
+    if (!placed && member->first > "results") place_results();
+    comma();
+    json::append_quoted(out, member->first);
+    out.push_back(':');
+    out += json::write(member->second, {.sort_keys = true});
+  }
+  if (!placed) place_results();
+  out.push_back('}');
+  return out;
+}
+
+std::string envelope_sha256(const Envelope& envelope) {
+  return sha256_hex(canonical_json(envelope));
+}
+
+Result<Envelope> from_json(const json::Value& value) {
+  if (!value.is_object()) return invalid("an envelope is a JSON object");
+  Envelope envelope;
+  for (const json::Member& member : value.members()) {
+    if (member.first != "results") {
+      envelope.head.members().push_back(member);
+      continue;
+    }
+    if (!member.second.is_array()) return invalid("`results` is no array");
+    const auto& items = member.second.items();
+    envelope.results.reserve(items.size());
+    for (size_t i = 0; i < items.size(); ++i) {
+      TRY(row, row_from_json(items[i], i));
+      envelope.results.push_back(std::move(row));
+    }
+  }
+  return envelope;
+}
+
+bool is_secret_key(std::string_view key) {
+  std::string lower(key);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  for (const std::string_view word :
+       {"api_key", "api-key", "apikey", "authorization", "token", "password", "passwd", "secret"}) {
+    if (lower.ends_with(word)) return true;
+  }
+  return false;
+}
+
+void mask_secrets(json::Value& value) {
+  if (value.is_array()) {
+    for (json::Value& item : value.items()) mask_secrets(item);
+  } else if (value.is_object()) {
+    for (auto& [key, member] : value.members()) {
+      if (is_secret_key(key) && !member.is_null()) {
+        member = json::Value("***");
+      } else {
+        mask_secrets(member);
+      }
+    }
+  }
+}
+
+}  // namespace assay::publish

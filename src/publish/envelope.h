@@ -1,0 +1,71 @@
+// The result envelope: one run of one suite on one model, whatever tool measured it.
+//
+// Fields     schema/envelope-v1.json; one name from here to the shard's columns and the viewer.
+// Shape      everything but the results is a JSON object (`head`); the results are typed rows,
+// because one
+//            envelope may hold a million of them.
+// Threads    plain data.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace assay::publish {
+
+/// Ordered string facts. Keys are unique.
+using Tags = std::vector<std::pair<std::string, std::string>>;
+
+/// One item of results[]. `value` is finite. An optional figure that is absent was not reported.
+struct ResultRow {
+  std::string name{};
+  std::string metric{};
+  double value = 0;
+  std::string unit{};
+  std::optional<double> duration_seconds{};
+  std::optional<double> prompt_tokens_per_second{};
+  std::optional<double> decode_tokens_per_second{};
+  std::optional<double> total_tokens_per_second{};
+  std::optional<double> first_token_latency_ms{};
+  std::optional<double> peak_rss_mb{};
+  Tags tags{};
+
+  void tag(std::string_view key, std::string value_text) {
+    tags.emplace_back(std::string(key), std::move(value_text));
+  }
+  [[nodiscard]] const std::string* find_tag(std::string_view key) const;
+};
+
+struct Envelope {
+  json::Value head = json::Value::object();  // all top-level fields but `results`, in schema order
+  std::vector<ResultRow> results{};
+
+  [[nodiscard]] const json::Value* find(std::string_view key) const { return head.find(key); }
+  /// The string under `key`, or "" when there is none.
+  [[nodiscard]] std::string text(std::string_view key) const;
+};
+
+/// The whole envelope as JSON, fields in schema order, results after `system`.
+[[nodiscard]] json::Value to_json(const Envelope& envelope);
+
+/// Canonical text: compact, keys sorted at every level, without `raw`. What envelope_sha256 is made
+/// of.
+[[nodiscard]] std::string canonical_json(const Envelope& envelope);
+[[nodiscard]] std::string envelope_sha256(const Envelope& envelope);
+
+/// The typed form of a JSON envelope that the schema accepts. Refuses ENVELOPE-INVALID otherwise.
+[[nodiscard]] Result<Envelope> from_json(const json::Value& value);
+
+/// Replaces the values of secret-looking keys (api_key, authorization, token, password, secret) by
+/// "***", at every depth; numbers and booleans under them too. `max_tokens` and other counts are no
+/// secrets: only a key whose last word is one of these is.
+void mask_secrets(json::Value& value);
+[[nodiscard]] bool is_secret_key(std::string_view key);
+
+}  // namespace assay::publish
