@@ -11,7 +11,7 @@ namespace assay::worker {
 
 struct ServeOptions {
   /// 32 lower-case hex digits from the system's random source when empty.
-  std::string nonce;
+  std::string nonce{};
   /// v1.1: free-run verbs, specs and their advertisement. Off: a strict v1 worker that refuses
   /// them.
   bool speculative = false;
@@ -22,9 +22,9 @@ struct ServeOptions {
 /// `runtime-worker --weights PATH [--speculative-protocol v1.1] …`: what a judge puts on the
 /// command line. Unknown arguments are kept aside, not refused.
 struct WorkerCommand {
-  std::string weights;
+  std::string weights{};
   bool speculative = false;
-  std::vector<std::string> rest;
+  std::vector<std::string> rest{};
 };
 /// Refuses WORKER-COMMAND when the verb is not `runtime-worker`, a value is missing, or
 /// --speculative-protocol has another value than v1.1.
