@@ -1,0 +1,25 @@
+# Apache Arrow C++ with Parquet, as the target `arrow_parquet`: the system's package when find_package finds one,
+# else what tools/fetch_arrow.sh unpacked from the pinned wheel. ASSAY_HAVE_ARROW says whether there is one.
+set(ASSAY_HAVE_ARROW OFF)
+set(ASSAY_ARROW_ROOT "${CMAKE_SOURCE_DIR}/build/arrow/pyarrow" CACHE PATH "Folder with include/ and libarrow.so.2600")
+
+find_package(Arrow QUIET)
+find_package(Parquet QUIET)
+if(TARGET Arrow::arrow_shared AND TARGET Parquet::parquet_shared)
+  add_library(arrow_parquet INTERFACE)
+  target_link_libraries(arrow_parquet INTERFACE Arrow::arrow_shared Parquet::parquet_shared)
+  set(ASSAY_HAVE_ARROW ON)
+elseif(EXISTS "${ASSAY_ARROW_ROOT}/include/arrow/api.h" AND EXISTS "${ASSAY_ARROW_ROOT}/libparquet.so.2600")
+  # The wheel has no CMake configuration: the two libraries are imported by path, found again at run time there.
+  foreach(name arrow parquet)
+    add_library(wheel_${name} SHARED IMPORTED)
+    set_target_properties(wheel_${name} PROPERTIES IMPORTED_LOCATION "${ASSAY_ARROW_ROOT}/lib${name}.so.2600")
+    target_include_directories(wheel_${name} SYSTEM INTERFACE "${ASSAY_ARROW_ROOT}/include")
+  endforeach()
+  add_library(arrow_parquet INTERFACE)
+  target_link_libraries(arrow_parquet INTERFACE wheel_parquet wheel_arrow)
+  target_link_options(arrow_parquet INTERFACE "-Wl,-rpath,${ASSAY_ARROW_ROOT}" "-Wl,-rpath-link,${ASSAY_ARROW_ROOT}")
+  set(ASSAY_HAVE_ARROW ON)
+else()
+  message(STATUS "Apache Arrow not found: publishing to Parquet is left out (tools/fetch_arrow.sh brings it)")
+endif()
