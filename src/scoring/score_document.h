@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -233,6 +234,10 @@ void set_stored_pair(ScoreDocument& document, const LegFigures& baseline,
                      const TimedTerms& terms);
 /// Figures of an unscored local run: candidate figures, score null, `none (local mode: unscored)`.
 void set_unscored(ScoreDocument& document, const LegFigures& candidate);
+/// What a refusal after the first measured pair keeps: rows, rule, order, weights and bands; score
+/// null, run-level figures untouched.
+void set_paired_refusal(ScoreDocument& document, std::span<const MeasuredPair> pairs,
+                        const PairedTerms& terms, PairOrder order, std::string error);
 /// The contract's facts: contract_sha256, contract_sources, track, model, pairs, seed tokens,
 /// floors.
 void set_contract(Metrics& metrics, const Contract& contract);

@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "scoring/score.h"
@@ -28,7 +29,8 @@ struct Interval {
   double high = 0.0;
 };
 struct Uncertainty {
-  std::string_view method = kUncertaintyNone;
+  std::string method = std::string(kUncertaintyNone);
+  double confidence = kConfidence;
   uint64_t pairs = 0;
   std::optional<Interval> composite;
   std::optional<Interval> decode_speedup;
@@ -39,6 +41,8 @@ struct Uncertainty {
   /// Composite of control-first pairs over that of candidate-first pairs, minus 1; needs both
   /// orders.
   std::optional<double> order_effect;
+  /// Composite of an A/A run on the same box, when one was measured; the caller's to fill.
+  std::optional<double> aa_composite;
 };
 [[nodiscard]] Uncertainty estimate_uncertainty(std::span<const MeasuredPair> pairs,
                                                const ScoringWeights& weights, PairOrder order);
