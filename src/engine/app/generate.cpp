@@ -14,6 +14,7 @@
 #include "engine/app/verbs.h"
 #include "engine/decode/sampling.h"
 #include "engine/decode/session.h"
+#include "engine/tokenizer/streaming_text.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/worker/host.h"
 #include "engine/worker/session_engine.h"
