@@ -23,10 +23,18 @@ uint64_t fold(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-uint64_t load(const char* at, size_t size) {
-  uint64_t word = 0;
-  std::memcpy(&word, at, size);
+template <class T>
+uint64_t load(const char* at) {
+  T word;
+  std::memcpy(&word, at, sizeof word);
   return word;
+}
+
+// The last 0 to 8 bytes as one word: two overlapping loads where they fit.
+uint64_t load_rest(const char* at, size_t size) {
+  if (size >= 4) return load<uint32_t>(at) << 32 | load<uint32_t>(at + size - 4);
+  if (size >= 2) return load<uint16_t>(at) << 16 | load<uint16_t>(at + size - 2);
+  return size == 1 ? load<uint8_t>(at) : 0;
 }
 
 }  // namespace
@@ -36,10 +44,10 @@ uint64_t hash_name(std::string_view name) noexcept {
   uint64_t hash = kSeed ^ (name.size() * kOdd);
   const char* at = name.data();
   size_t left = name.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    hash = fold(load(at, 8) ^ kOdd ^ hash, kSeed ^ 0xe7037ed1a0b428dbu);
+  for (; left > 8; at += 8, left -= 8) {
+    hash = fold(load<uint64_t>(at) ^ kOdd ^ hash, kSeed ^ 0xe7037ed1a0b428dbu);
   }
-  return fold(load(at, left) ^ hash, kOdd) ^ fold(hash ^ kSeed, 0x8ebc6af09c88c6e3u);
+  return fold(load_rest(at, left) ^ hash, kOdd) ^ fold(hash ^ kSeed, 0x8ebc6af09c88c6e3u);
 }
 
 uint64_t hash_number(uint64_t number) noexcept {

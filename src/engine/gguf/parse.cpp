@@ -80,7 +80,7 @@ class HeaderReader {
 
   // A count may not promise more entries than the rest of the file can hold.
   Status check_count(std::string_view what, uint64_t count, uint64_t bytes_min) const {
-    if (count > left() / bytes_min || count > std::numeric_limits<uint32_t>::max() / 2) {
+    if (count > left() / bytes_min || count > NameIndex::kCountMax) {
       return refuse(kCount, cat("announces ", count, " ", what, " at byte ", at_, ", but only ",
                                 left(), " bytes are left"));
     }

@@ -36,6 +36,16 @@ constexpr std::array<int16_t, kCharsEnd> kByteOfChar = [] {
 
 constexpr size_t kShortPiece = 64;
 
+constexpr uint32_t kMergesMax = (1u << 24) - 1;
+constexpr uint32_t kRankMask = kMergesMax;
+constexpr uint32_t kTagMask = ~kRankMask;
+constexpr uint32_t tag_of(uint64_t hash) {
+  return static_cast<uint32_t>(hash >> 32) & kTagMask;
+}
+constexpr uint64_t pair_of(TokenId left, TokenId right) {
+  return uint64_t{left} << 32 | right;
+}
+
 }  // namespace
 
 Result<BytePairEncoder> BytePairEncoder::open(const gguf::Metadata& metadata,
@@ -49,51 +59,87 @@ Result<BytePairEncoder> BytePairEncoder::open(const gguf::Metadata& metadata,
   }
 
   TRY(merges, metadata.get_strings("tokenizer.ggml.merges"));
-  if (merges.size() > kNone / 2) {
-    return Refusal(kMergeInvalid, cat("there are ", merges.size(), " merges"));
+  if (merges.size() > kMergesMax) {
+    return Refusal(kMergeInvalid,
+                   cat("there are ", merges.size(), " merges, expected at most ", kMergesMax));
   }
-  encoder.slots_.resize(std::bit_ceil(merges.size() * 2 + 1));
-  encoder.mask_ = encoder.slots_.size() - 1;
-  std::string whole;
-  uint32_t rank = 0;
-  for (const std::string_view merge : merges) {
-    // The left part is at least one byte; neither part holds a space (see the alphabet).
-    const size_t space = merge.find(' ', 1);
-    if (space == std::string_view::npos || space + 1 == merge.size()) {
-      return Refusal(kMergeInvalid, cat("merge ", rank, ", ", gguf::name_text(merge),
-                                        ", is not two parts with a space between"));
-    }
-    whole.assign(merge.substr(0, space)).append(merge.substr(space + 1));
-    const auto left = vocabulary.find(merge.substr(0, space));
-    const auto right = vocabulary.find(merge.substr(space + 1));
-    const auto result = vocabulary.find(whole);
-    if (!left || !right || !result) {
-      return Refusal(kMergeInvalid,
-                     cat("merge ", rank, ", ", gguf::name_text(merge), ": ",
-                         !left ? "its left part" : (!right ? "its right part" : "its result"),
-                         " is not a token"));
-    }
-    encoder.insert({pair_of(*left, *right), rank, *result});
-    ++rank;
-  }
+  TRY_DO(encoder.read_merges(merges, vocabulary));
   return encoder;
 }
 
-// A merge listed twice keeps its first, lower rank.
-void BytePairEncoder::insert(const Merge& merge) {
-  size_t at = gguf::hash_number(merge.pair) & mask_;
-  for (; slots_[at].rank != kNone; at = (at + 1) & mask_) {
-    if (slots_[at].pair == merge.pair) return;
+// Looking a part up waits for memory, so merges are taken in groups: all slots of a group are asked
+// for before the first is read. Results need no
+// look-up where, as trainers write them, each is the token after the one before.
+Status BytePairEncoder::read_merges(const gguf::StringArray& merges, const Vocabulary& vocabulary) {
+  constexpr size_t kGroup = 32;
+  struct Parts {
+    std::string_view merge, left, right;
+    uint64_t left_hash, right_hash;
+  };
+  Parts group[kGroup];
+  std::string whole;
+  merges_.reserve(merges.size());
+  for (auto at = merges.begin(); at != merges.end();) {
+    size_t n = 0;
+    for (; n < kGroup && at != merges.end(); ++n, ++at) {
+      Parts& parts = group[n];
+      parts.merge = *at;
+      // The left part is at least one byte; neither part holds a space (see the alphabet).
+      const size_t space = parts.merge.find(' ', 1);
+      if (space == std::string_view::npos || space + 1 == parts.merge.size()) {
+        return Refusal(kMergeInvalid,
+                       cat("merge ", merges_.size() + n, ", ", gguf::name_text(parts.merge),
+                           ", is not two parts with a space between"));
+      }
+      parts.left = parts.merge.substr(0, space);
+      parts.right = parts.merge.substr(space + 1);
+      vocabulary.prefetch(parts.left_hash = gguf::hash_name(parts.left));
+      vocabulary.prefetch(parts.right_hash = gguf::hash_name(parts.right));
+    }
+    for (const Parts& parts : std::span(group, n)) {
+      const auto left = vocabulary.find_hashed(parts.left_hash, parts.left);
+      const auto right = vocabulary.find_hashed(parts.right_hash, parts.right);
+      whole.assign(parts.left).append(parts.right);
+      const TokenId guess = merges_.empty() ? kNone : merges_.back().result + 1;
+      const auto result = guess < vocabulary.size() && vocabulary.text(guess) == whole
+                              ? std::optional<TokenId>(guess)
+                              : vocabulary.find(whole);
+      if (!left || !right || !result) {
+        return Refusal(kMergeInvalid,
+                       cat("merge ", merges_.size(), ", ", gguf::name_text(parts.merge), ": ",
+                           !left ? "its left part" : (!right ? "its right part" : "its result"),
+                           " is not a token"));
+      }
+      merges_.push_back({*left, *right, *result});
+    }
   }
-  slots_[at] = merge;
+  slots_.assign(std::bit_ceil(merges_.size() + merges_.size() / 3 + 2), 0);
+  mask_ = slots_.size() - 1;
+  for (uint32_t rank = 0; rank < merges_.size(); ++rank) insert(rank);
+  return {};
 }
 
-// The merge of two symbols, or a slot whose rank is kNone.
-const BytePairEncoder::Merge& BytePairEncoder::find(TokenId left, TokenId right) const {
-  const uint64_t pair = pair_of(left, right);
-  size_t at = gguf::hash_number(pair) & mask_;
-  while (slots_[at].rank != kNone && slots_[at].pair != pair) at = (at + 1) & mask_;
-  return slots_[at];
+// A merge listed twice keeps its first, lower rank.
+void BytePairEncoder::insert(uint32_t rank) {
+  const Merge& merge = merges_[rank];
+  const uint64_t hash = gguf::hash_number(pair_of(merge.left, merge.right));
+  size_t at = hash & mask_;
+  for (; slots_[at] != 0; at = (at + 1) & mask_) {
+    if (((slots_[at] ^ tag_of(hash)) & kTagMask) != 0) continue;
+    const Merge& other = merges_[(slots_[at] & kRankMask) - 1];
+    if (other.left == merge.left && other.right == merge.right) return;
+  }
+  slots_[at] = tag_of(hash) | (rank + 1);
+}
+
+uint32_t BytePairEncoder::rank_of(TokenId left, TokenId right) const {
+  const uint64_t hash = gguf::hash_number(pair_of(left, right));
+  for (size_t at = hash & mask_; slots_[at] != 0; at = (at + 1) & mask_) {
+    if (((slots_[at] ^ tag_of(hash)) & kTagMask) != 0) continue;
+    const uint32_t rank = (slots_[at] & kRankMask) - 1;
+    if (merges_[rank].left == left && merges_[rank].right == right) return rank;
+  }
+  return kNone;
 }
 
 Status BytePairEncoder::encode(const Vocabulary& vocabulary, std::string_view piece,
@@ -117,21 +163,18 @@ Status BytePairEncoder::encode(const Vocabulary& vocabulary, std::string_view pi
 }
 
 size_t BytePairEncoder::merge_short(TokenId* symbols, size_t count) const {
-  // merges[i] joins symbols i and i + 1.
-  Merge merges[kShortPiece];
-  for (size_t i = 0; i + 1 < count; ++i) merges[i] = find(symbols[i], symbols[i + 1]);
+  uint32_t ranks[kShortPiece];  // ranks[i] joins symbols i and i + 1
+  for (size_t i = 0; i + 1 < count; ++i) ranks[i] = rank_of(symbols[i], symbols[i + 1]);
   while (count > 1) {
-    size_t best = 0;
-    for (size_t i = 1; i + 1 < count; ++i) {
-      if (merges[i].rank < merges[best].rank) best = i;
-    }
-    if (merges[best].rank == kNone) break;
-    symbols[best] = merges[best].result;
+    const size_t best =
+        static_cast<size_t>(std::min_element(ranks, ranks + count - 1) - ranks);  // leftmost
+    if (ranks[best] == kNone) break;
+    symbols[best] = merges_[ranks[best]].result;
     std::copy(symbols + best + 2, symbols + count, symbols + best + 1);
-    std::copy(merges + best + 1, merges + count - 1, merges + best);
+    std::copy(ranks + best + 1, ranks + count - 1, ranks + best);
     --count;
-    if (best + 1 < count) merges[best] = find(symbols[best], symbols[best + 1]);
-    if (best > 0) merges[best - 1] = find(symbols[best - 1], symbols[best]);
+    if (best + 1 < count) ranks[best] = rank_of(symbols[best], symbols[best + 1]);
+    if (best > 0) ranks[best - 1] = rank_of(symbols[best - 1], symbols[best]);
   }
   return count;
 }
@@ -161,17 +204,17 @@ std::vector<TokenId> BytePairEncoder::merge_long(std::string_view piece) const {
     symbols[i].previous = i == 0 ? kNone : i - 1;
     symbols[i].next = i + 1 == count ? kNone : i + 1;
   }
-  const auto rank_of = [&](uint32_t left) {
+  const auto rank_at = [&](uint32_t left) {
     const uint32_t right = symbols[left].next;
-    return right == kNone ? kNone : find(symbols[left].id, symbols[right].id).rank;
+    return right == kNone ? kNone : rank_of(symbols[left].id, symbols[right].id);
   };
   for (uint32_t i = 0; i < count; ++i) {
-    symbols[i].rank = rank_of(i);
+    symbols[i].rank = rank_at(i);
     if (symbols[i].rank != kNone) heap.push_back({symbols[i].rank, i});
   }
   std::make_heap(heap.begin(), heap.end(), later);
   const auto update = [&](uint32_t left) {
-    symbols[left].rank = rank_of(left);
+    symbols[left].rank = rank_at(left);
     if (symbols[left].rank == kNone) return;
     heap.push_back({symbols[left].rank, left});
     std::push_heap(heap.begin(), heap.end(), later);
@@ -183,7 +226,7 @@ std::vector<TokenId> BytePairEncoder::merge_long(std::string_view piece) const {
     Symbol& left = symbols[candidate.left];
     if (left.rank != candidate.rank) continue;
     Symbol& right = symbols[left.next];
-    left.id = find(left.id, right.id).result;
+    left.id = merges_[candidate.rank].result;
     left.next = right.next;
     right.rank = kNone;
     if (left.next != kNone) symbols[left.next].previous = candidate.left;

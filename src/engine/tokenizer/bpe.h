@@ -37,20 +37,22 @@ class BytePairEncoder {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Merge {
-    uint64_t pair = UINT64_MAX;  // left << 32 | right; all ones = free slot
-    uint32_t rank = kNone;
-    TokenId result = kNone;
+    TokenId left;
+    TokenId right;
+    TokenId result;
   };
-  static uint64_t pair_of(TokenId left, TokenId right) { return uint64_t{left} << 32 | right; }
-  [[nodiscard]] const Merge& find(TokenId left, TokenId right) const;
-  void insert(const Merge& merge);
+  [[nodiscard]] Status read_merges(const gguf::StringArray& merges, const Vocabulary& vocabulary);
+  void insert(uint32_t rank);
+  /// The rank of the merge of two symbols, or kNone.
+  [[nodiscard]] uint32_t rank_of(TokenId left, TokenId right) const;
 
   size_t merge_short(TokenId* symbols, size_t count) const;
   [[nodiscard]] std::vector<TokenId> merge_long(std::string_view piece) const;
   [[nodiscard]] Status emit(std::span<const TokenId> symbols, std::string_view piece,
                             const Vocabulary& vocabulary, std::vector<TokenId>& ids) const;
 
-  std::vector<Merge> slots_;
+  std::vector<Merge> merges_;    // by rank
+  std::vector<uint32_t> slots_;  // open addressing: 8 bits of the hash above rank + 1, 0 = free
   size_t mask_ = 0;
   bool ignore_merges_ = false;
   std::array<TokenId, 256> symbol_of_byte_{};  // kNone: the byte has no token of its own

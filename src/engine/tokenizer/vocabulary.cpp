@@ -9,7 +9,7 @@
 namespace assay::engine::tokenizer {
 namespace {
 
-constexpr uint64_t kTokensMax = uint64_t{1} << 24;  // 80 times the largest vocabulary in use
+constexpr uint64_t kTokensMax = gguf::NameIndex::kCountMax;  // 60 times the largest in use
 
 }  // namespace
 

@@ -27,6 +27,11 @@ class Vocabulary {
   [[nodiscard]] std::optional<TokenId> find(std::string_view text) const {
     return index_.find(text, [this](uint32_t i) { return texts_[i]; });
   }
+  /// The same in two halves, for many look-ups in a row.
+  void prefetch(uint64_t hash) const { index_.prefetch(hash); }
+  [[nodiscard]] std::optional<TokenId> find_hashed(uint64_t hash, std::string_view text) const {
+    return index_.find_hashed(hash, text, [this](uint32_t i) { return texts_[i]; });
+  }
   /// The token of the byte-fallback form "<0x0A>", where its type is byte.
   [[nodiscard]] std::optional<TokenId> find_byte(uint8_t byte) const;
 
