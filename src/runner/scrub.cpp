@@ -73,20 +73,31 @@ std::string escape_controls(std::string_view line) {
   return out;
 }
 
-/// The text without our own placeholders, whose words must not be taken for the engine's.
-std::string without_placeholders(std::string_view text) {
-  std::string out(text);
+bool is_separator(char c) {
+  return c == ' ' || c == '\t' || std::string_view("()[]{},;`").find(c) != std::string_view::npos;
+}
+
+/// Length of our own placeholder at `at`, with the name behind "<path>/"; 0 when there is none.
+/// Placeholders are atoms: scrubbing them again must not find the engine's words in them.
+size_t placeholder_length(std::string_view line, size_t at) {
   for (const auto placeholder : kPlaceholders) {
-    for (size_t at; (at = out.find(placeholder)) != std::string::npos;) {
-      out.erase(at, placeholder.size());
+    if (line.substr(at, placeholder.size()) != placeholder) continue;
+    size_t end = at + placeholder.size();
+    if (placeholder != kPath || line.substr(end, 1) != "/") return end - at;
+    ++end;
+    while (end < line.size() && line[end] != '/' && line[end] != '<' && !is_separator(line[end])) {
+      ++end;
     }
+    return end - at;
   }
-  return out;
+  return 0;
 }
 
 bool looks_secret(std::string_view key) {
-  std::string upper = without_placeholders(key);
+  key.remove_prefix(key.rfind('/') + 1);  // npos + 1 is 0: a key's last component counts
+  std::string upper(key);
   std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
+  if (upper == "LOCALHOST") return false;
   return std::any_of(kSecretWords.begin(), kSecretWords.end(),
                      [&](std::string_view word) { return upper.find(word) != std::string::npos; });
 }
@@ -173,10 +184,6 @@ size_t secret_sign(const std::string& line, size_t begin, size_t end) {
   return std::string::npos;
 }
 
-bool is_separator(char c) {
-  return c == ' ' || c == '\t' || std::string_view("()[]{},;`").find(c) != std::string_view::npos;
-}
-
 }  // namespace
 
 std::string to_utf8(std::string_view bytes) {
@@ -212,8 +219,15 @@ std::string scrub(std::string_view raw) {
       out += line[at++];
       continue;
     }
+    if (const size_t length = placeholder_length(line, at); length > 0) {
+      out.append(line, at, length);
+      at += length;
+      continue;
+    }
     size_t end = at;
-    while (end < line.size() && !is_separator(line[end])) ++end;
+    while (end < line.size() && !is_separator(line[end]) && placeholder_length(line, end) == 0) {
+      ++end;
+    }
     const std::string_view piece = std::string_view(line).substr(at, end - at);
 
     const size_t sign = secret_sign(line, at, end);

@@ -65,7 +65,7 @@ struct Session::State {
                                          cat(what, ": response line undecodable: ",
                                              scrub(clip(decoded.refusal().detail, 512))));
           }
-          if (response.error) response.error = scrub(redact(clip(*response.error, 1024)));
+          if (response.error) response.error = scrub(clip(*response.error, 1024));
           return {};
         }
         case LineRead::Kind::end_of_stream:
