@@ -25,8 +25,38 @@ inline constexpr RefusalInfo kEnvelopeInvalid{"ENVELOPE-INVALID",
                                               "An envelope breaks its schema or a semantic rule.",
                                               "Correct each problem that is listed with its path."};
 
+inline constexpr RefusalInfo kShardUnreadable{
+    "SHARD-UNREADABLE", "A file is no whole Parquet file that can be read.",
+    "Check that the shard was copied whole; published shards are never rewritten."};
+inline constexpr RefusalInfo kShardNotWritten{"SHARD-NOT-WRITTEN",
+                                              "The rows could not be written as Parquet.",
+                                              "Check memory and the message of the library."};
+inline constexpr RefusalInfo kStoreUrl{
+    "STORE-URL", "The store is not one that can be published to.", "Give file://DIR."};
+inline constexpr RefusalInfo kStoreDifferentBytes{
+    "STORE-DIFFERENT-BYTES",
+    "The store holds another file under the same path; what is published is never changed.",
+    "Publish a corrected result as a new shard, or use --long-hash where two names collide."};
+inline constexpr RefusalInfo kStoreWrite{"STORE-WRITE", "The store did not take a file.",
+                                         "Check space, permissions and the message of the store."};
+inline constexpr RefusalInfo kStoreRead{"STORE-READ",
+                                        "The store did not give a file or its listing.",
+                                        "Check that the store exists and can be read."};
+inline constexpr RefusalInfo kIndexInvalid{
+    "INDEX-INVALID", "The run index breaks its rules.",
+    "Correct the entry that the message names; entries are only ever appended."};
+
+inline constexpr RefusalInfo kNothingToPublish{
+    "PUBLISH-NO-ROWS", "A file gives no row, and no status that explains it.",
+    "Check that the run measured anything; the converter's remarks say what was left out."};
+inline constexpr RefusalInfo kEventsNotWritten{
+    "EVENTS-NOT-WRITTEN", "The event feed could not be extended or rebuilt.",
+    "Check the state folder; `assay-publish events replay` rebuilds the feed from the shards."};
+
 inline constexpr const RefusalInfo* kPublishRefusals[] = {
-    &kConvertInput,    &kConvertKindUnknown, &kConvertModelUnknown, &kConvertTimestampUnknown,
-    &kConvertTagClash, &kEnvelopeInvalid};
+    &kConvertInput,    &kConvertKindUnknown,  &kConvertModelUnknown, &kConvertTimestampUnknown,
+    &kConvertTagClash, &kEnvelopeInvalid,     &kShardUnreadable,     &kShardNotWritten,
+    &kStoreUrl,        &kStoreDifferentBytes, &kStoreWrite,          &kStoreRead,
+    &kIndexInvalid,    &kNothingToPublish,    &kEventsNotWritten};
 
 }  // namespace assay::publish

@@ -32,7 +32,8 @@ const std::map<std::string, std::set<std::string>>& layers() {
       {"runner", {"base", "protocol", "scoring"}},
       {"benchd", {"base", "cli", "protocol", "scoring", "runner"}},
       // the record
-      {"publish", {"base", "cli"}},
+      {"machine", {"base"}},
+      {"publish", {"base", "cli", "machine"}},
       // the judged
       {"worker", {"base", "protocol"}},
       {"engine/gguf", {"base"}},

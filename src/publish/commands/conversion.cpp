@@ -1,0 +1,234 @@
+#include "publish/commands/conversion.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "machine/detect.h"
+#include "publish/commands/commands.h"
+#include "publish/refusals.h"
+
+namespace assay::publish {
+
+namespace {
+
+const std::vector<std::string> kSuites = {
+    "throughput",      "ttft",           "tool-calling",
+    "code-accuracy",   "framework-eval", "capability-comparison",
+    "coding",          "reasoning",      "knowledge",
+    "evalplus",        "math-hard",      "promptstack",
+    "grounded-summary"};
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names = {"auto"};
+  for (const Kind& kind : kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
+// The commit of the folder this runs in, or nothing.
+std::optional<std::string> git_commit() {
+  const auto text = machine::this_host().run({"git", "rev-parse", "--short=12", "HEAD"});
+  if (!text || trim(*text).empty()) return std::nullopt;
+  return std::string(trim(*text));
+}
+
+Result<json::Value> system_of(const cli::Invocation& invocation) {
+  if (const auto path = invocation.text("--system-file")) {
+    TRY(bytes, read_file(*path));
+    TRY(value, json::parse(bytes));
+    if (!value.is_object()) return Refusal(kConvertInput, cat("`", *path, "` is no JSON object"));
+    return std::move(value);
+  }
+  auto detected = machine::detect_system(machine::this_host());
+  for (const std::string& warning : detected.warnings)
+    invocation.progress(cat("warning: ", warning));
+  if (const auto name = invocation.text("--hostname")) detected.system.set("hostname", *name);
+  return std::move(detected.system);
+}
+
+// Fills the context; a sentence when the flags do not make sense.
+std::optional<std::string> fill(RunContext& context, const cli::Invocation& invocation) {
+  context.suite = invocation.text_or("--suite", "");
+  context.trigger = invocation.text_or("--trigger", "local");
+  context.pr_number = invocation.i64("--pr-number");
+  context.model = invocation.text("--model");
+  context.timestamp = invocation.text("--timestamp");
+  context.time_zone = invocation.text("--tz");
+  context.env_class = invocation.text("--env-class");
+  context.concurrency = invocation.i64("--concurrency");
+  context.reasoning_effort = invocation.text("--reasoning-effort");
+  context.max_tokens = invocation.i64("--max-tokens");
+  json::Value serving = json::Value::object();
+  if (const auto text = invocation.text("--serving-stack")) serving.set("stack", *text);
+  if (const auto port = invocation.i64("--serving-port")) serving.set("endpoint_port", *port);
+  if (const auto text = invocation.text("--serving-model")) serving.set("served_model", *text);
+  if (!serving.members().empty()) context.serving = std::move(serving);
+  for (const std::string& tag : invocation.all("--tag")) {
+    const size_t equals = tag.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return cat("--tag \"", tag, "\" is not KEY=VALUE");
+    context.tags.emplace_back(tag.substr(0, equals), tag.substr(equals + 1));
+  }
+  context.allow_partial_failures = invocation.has("--allow-partial-failures");
+  context.legacy_regime = invocation.has("--legacy-regime");
+  context.allow_unknown_model = invocation.has("--allow-unknown-model");
+  const auto sha = invocation.text("--git-sha") ? invocation.text("--git-sha") : git_commit();
+  if (!sha) return "git names no commit here: give --git-sha";
+  context.git_sha = *sha;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<cli::Flag> conversion_flags() {
+  using cli::Arity;
+  using cli::Type;
+  return {
+      {.names = {"--suite"},
+       .value_name = "S",
+       .help = "What was measured.",
+       .required = true,
+       .choices = kSuites},
+      {.names = {"--kind"},
+       .value_name = "K",
+       .help = "The tool that wrote the files; auto recognises it.",
+       .choices = kind_names()},
+      {.names = {"--model"}, .value_name = "ID", .help = "Model id, instead of the file's."},
+      {.names = {"--git-sha"},
+       .value_name = "SHA",
+       .help = "Commit of the benchmark repository (default: git's here)."},
+      {.names = {"--timestamp"},
+       .value_name = "UTC",
+       .help = "Start of the run, instead of the file's."},
+      {.names = {"--tz"},
+       .value_name = "ZONE",
+       .help = "Zone of local times in the files: UTC, +02:00."},
+      {.names = {"--trigger"},
+       .value_name = "T",
+       .help = "What started the run.",
+       .choices = {"schedule", "pr", "workflow_dispatch", "local"}},
+      {.names = {"--pr-number"},
+       .value_name = "N",
+       .help = "Pull request, with --trigger pr.",
+       .type = Type::i64},
+      {.names = {"--env-class"},
+       .value_name = "C",
+       .help = "Whether the machine did anything else.",
+       .choices = {"isolated", "under-load"}},
+      {.names = {"--concurrency"},
+       .value_name = "N",
+       .help = "Requests kept in flight.",
+       .type = Type::u32},
+      {.names = {"--reasoning-effort"},
+       .value_name = "LEVEL",
+       .help = "Level asked for, as written."},
+      {.names = {"--max-tokens"},
+       .value_name = "N",
+       .help = "Most new tokens a request, where the file does not say.",
+       .type = Type::u32},
+      {.names = {"--serving-stack"},
+       .value_name = "NAME",
+       .help = "Software that served the model."},
+      {.names = {"--serving-port"}, .value_name = "PORT", .help = "Its port.", .type = Type::u32},
+      {.names = {"--serving-model"}, .value_name = "NAME", .help = "Name it was served under."},
+      {.names = {"--tag"},
+       .arity = Arity::repeatable,
+       .value_name = "KEY=VALUE",
+       .help = "A fact for every row."},
+      {.names = {"--system-file"},
+       .value_name = "FILE",
+       .help = "The machine that ran, as JSON; default: this one."},
+      {.names = {"--hostname"}, .value_name = "NAME", .help = "Host name for the machine's facts."},
+      {.names = {"--allow-partial-failures"},
+       .arity = Arity::toggle,
+       .help = "Keep the figures of a run with failed requests, marked partial."},
+      {.names = {"--legacy-regime"},
+       .arity = Arity::toggle,
+       .help = "Accept cumulative figures without their conditions; they are never ranked."},
+      {.names = {"--allow-unknown-model"},
+       .arity = Arity::toggle,
+       .help = "Accept files that name no model."},
+      {.names = {"--no-validate"},
+       .arity = Arity::toggle,
+       .help = "Leave out schema and semantic rules."},
+  };
+}
+
+bool print_problems(const std::vector<Problem>& problems) {
+  bool failed = false;
+  for (const Problem& problem : problems) {
+    std::cerr << cat("  - ", problem.code, " ", problem.message, " (at ", problem.path, ")\n");
+    failed = failed || !problem.is_warning();
+  }
+  return failed;
+}
+
+Converted convert_files(const cli::Invocation& invocation) {
+  Converted out;
+  RunContext context;
+  if (const auto problem = fill(context, invocation)) {
+    out.exit = invocation.refuse_usage(*problem);
+    return out;
+  }
+  auto system = system_of(invocation);
+  if (!system) {
+    out.exit = invocation.refuse(system.refusal(), kExitInput);
+    return out;
+  }
+  context.system = *std::move(system);
+  const std::string kind = invocation.text_or("--kind", "auto");
+  for (const std::string& path : invocation.arguments("FILE")) {
+    const auto file = read_tool_file(path, kind);
+    if (!file) {
+      out.exit = invocation.refuse(file.refusal(), kExitInput);
+      return out;
+    }
+    auto envelopes = convert_file(*file, kind, context);
+    if (!envelopes) {
+      out.exit = invocation.refuse(envelopes.refusal(), kExitInput);
+      return out;
+    }
+    for (Envelope& envelope : *envelopes) {
+      const std::string status = envelope.text("cell_status");
+      if (envelope.results.empty() && (status.empty() || status == "success")) {
+        out.exit = invocation.refuse(Refusal(kNothingToPublish, cat("`", path, "` gives no row")),
+                                     kExitPublish);
+        return out;
+      }
+      if (!invocation.has("--no-validate")) {
+        std::vector<Problem> problems;
+        if (envelope.results.size() <= 10000) {
+          problems = validate(to_json(envelope), {.legacy_regime = context.legacy_regime,
+                                                  .now_seconds = std::time(nullptr)});
+        } else {
+          // The typed rows are what the schema asks for by construction; the head is checked as
+          // JSON.
+          Envelope head;
+          head.head = envelope.head;
+          problems = check_schema(to_json(head));
+          for (Problem& problem : check_semantics(envelope, {.legacy_regime = context.legacy_regime,
+                                                            .now_seconds = std::time(nullptr)})) {
+            problems.push_back(std::move(problem));
+          }
+        }
+        if (!problems.empty()) std::cerr << cat(invocation.name(), ": ", path, ":\n");
+        if (print_problems(problems)) {
+          out.exit = invocation.refuse(
+              Refusal(kEnvelopeInvalid, cat("`", path, "`: ", problems.size(), " problems")),
+              kExitInvalid);
+          return out;
+        }
+        const bool unstated = std::any_of(problems.begin(), problems.end(),
+                                          [](const Problem& p) { return p.code == "W-REGIME"; });
+        if (unstated) {
+          for (ResultRow& row : envelope.results) row.tag("regime", "unstated");
+        }
+      }
+      out.envelopes.push_back(std::move(envelope));
+    }
+  }
+  return out;
+}
+
+}  // namespace assay::publish
