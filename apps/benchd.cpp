@@ -6,5 +6,6 @@
 int main(int argc, char** argv) {
   // A file size limit is a full disk to us: the write is refused by name, the program lives on.
   std::signal(SIGXFSZ, SIG_IGN);
-  return assay::cli::run_program(assay::benchd::benchd_program(), argc, argv);
+  return assay::cli::run_program(assay::benchd::benchd_program(),
+                                 assay::benchd::benchd_arguments(argc, argv));
 }

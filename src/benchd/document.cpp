@@ -22,7 +22,7 @@ scoring::FreeRunCounters counters_of(const runner::FreeRun& account) {
   counters.drafted_total = account.drafted_total;
   counters.accepted_total = account.accepted_total;
   counters.committed_total = account.committed_total;
-  counters.completed_work = account.acceptance_lengths.size() + 1;
+  counters.completed_work = static_cast<int64_t>(account.acceptance_lengths.size()) + 1;
   return counters;
 }
 

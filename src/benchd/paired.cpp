@@ -58,7 +58,8 @@ class PairLoop {
                                  .vocab_size = run_.track.model.vocab_size}));
     record_.correctness_seconds = runner::to_seconds(world_.now() - start);
     record_.correctness = report;
-    console_.line(report.passed ? cat("correctness passed (", report.case_count, " cases, ",
+    console_.line(report.passed ? cat("correctness passed (", report.case_count,
+                                      report.case_count == 1 ? " case, " : " cases, ",
                                       report.checked_steps, " steps)")
                                 : cat("correctness FAILED: ", report.error));
     return {};

@@ -72,11 +72,11 @@ std::vector<std::string> paired_table(const scoring::ScoreDocument& document, bo
   std::vector<std::string> lines = align({
       {"", "control tok/s", "candidate tok/s", "gain", "95 % interval", "floor", ""},
       {"prefill", rate(m.baseline_prefill_seconds_per_token), rate(m.prefill_seconds_per_token),
-       ratio(m.prefill_speedup), interval(sure.prefill_speedup),
-       format_fixed(m.prefill_speedup_floor, 2), verdict(m.passed_prefill_speedup_floor, colour)},
+       ratio(m.prefill_speedup), interval(sure.prefill_speedup), ratio(m.prefill_speedup_floor),
+       verdict(m.passed_prefill_speedup_floor, colour)},
       {"decode", rate(m.baseline_decode_seconds_per_token), rate(m.decode_seconds_per_token),
-       ratio(m.decode_speedup), interval(sure.decode_speedup),
-       format_fixed(m.decode_speedup_floor, 2), verdict(m.passed_decode_speedup_floor, colour)},
+       ratio(m.decode_speedup), interval(sure.decode_speedup), ratio(m.decode_speedup_floor),
+       verdict(m.passed_decode_speedup_floor, colour)},
   });
   std::string score = cat("score ", document.score ? format_fixed(*document.score, 4) : "none");
   if (sure.composite) score += cat("  (95 % interval ", interval(sure.composite), ")");

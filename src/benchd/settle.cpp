@@ -252,6 +252,7 @@ Result<Run> settle_run(runner::World& world, EnvironmentReader& environment, Fil
   const bool gates_off = !options.cool_gate || environment.read("MLXFAST_LOCAL_COOL_GATE") == "0";
   run.gates = gate_plan(run.track, platform, options.mode == Mode::official, gates_off);
   run.candidate = candidate_side(options, root, console);  // 6
+  TRY_DO(runner::worker_argv(run.candidate.command));
   run.sandbox = "none (linux)";
   if (path == Path::paired) {
     TRY(reference, settle_reference(world, environment, digests, run, root));

@@ -25,7 +25,7 @@ inline constexpr RefusalInfo kProcessTimeout{
     "Run the named program by hand and see what it waits for."};
 inline constexpr RefusalInfo kRunInterrupted{
     "RUN-INTERRUPTED", "The run was stopped by a signal; the engine was ended first.",
-    "Start the run again; nothing of it was kept."};
+    "Start the run again; pairs that were complete are sealed, without a score."};
 
 // --- the session
 inline constexpr RefusalInfo kIo{"IO", "Reading from or writing to the engine failed.",

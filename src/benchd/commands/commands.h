@@ -1,6 +1,7 @@
 // The verbs of benchd, one file each.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/program.h"
@@ -21,6 +22,9 @@ namespace assay::benchd {
 
 /// benchd itself: every verb, and what --version says.
 [[nodiscard]] cli::Program benchd_program();
+/// The arguments to run it with: what follows a verb that is not offered is dropped, so that the
+/// verb itself is what is refused.
+[[nodiscard]] std::vector<std::string> benchd_arguments(int argc, char** argv);
 /// record-correctness-golden.
 [[nodiscard]] cli::Program record_correctness_golden_program();
 

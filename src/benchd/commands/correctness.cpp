@@ -87,7 +87,8 @@ int run_correctness(const cli::Invocation& invocation) {
     return invocation.refuse(report.refusal(), exit_of(report.refusal(), cli::kJudgedNo));
   }
   std::fputs(json::write(to_json(*report)).c_str(), stdout);
-  console.line(report->passed ? cat("passed: ", report->case_count, " cases, ",
+  console.line(report->passed ? cat("passed: ", report->case_count,
+                                    report->case_count == 1 ? " case, " : " cases, ",
                                     report->checked_steps, " steps")
                               : cat("FAILED: ", report->error));
   return report->passed ? cli::kOk : cli::kJudgedNo;

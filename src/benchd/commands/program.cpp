@@ -1,4 +1,7 @@
 // benchd as one table of verbs.
+#include <algorithm>
+#include <iterator>
+
 #include "base/text.h"
 #include "benchd/commands/commands.h"
 #include "benchd/refusals.h"
@@ -31,7 +34,6 @@ std::vector<cli::Command> later_commands() {
     cli::Command command;
     command.name = verb.name;
     command.summary = cat(verb.summary, " (not offered by this version)");
-    command.positionals = {{"ARGUMENT", "Anything.", false, true}};
     command.hidden = true;
     command.run = [](const cli::Invocation& invocation) {
       return invocation.refuse(Refusal(kVerbNotOffered, cat("benchd ", invocation.command().name,
@@ -41,6 +43,19 @@ std::vector<cli::Command> later_commands() {
     commands.push_back(std::move(command));
   }
   return commands;
+}
+
+std::vector<std::string> benchd_arguments(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  const auto is_later = [&arguments](const LaterVerb& verb) {
+    return !arguments.empty() && arguments.front() == verb.name;
+  };
+  if (std::none_of(std::begin(kLaterVerbs), std::end(kLaterVerbs), is_later)) return arguments;
+  std::vector<std::string> kept = {arguments.front()};
+  for (const std::string& argument : arguments) {
+    if (argument == "--json" || argument == "--help" || argument == "-h") kept.push_back(argument);
+  }
+  return kept;
 }
 
 cli::Program benchd_program() {
