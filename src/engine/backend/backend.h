@@ -67,7 +67,7 @@ struct RopeSpec {
   int64_t n_rot = 0;               // leading values of each head that turn; the others stay
   double base = 10000.0;           // rope.freq_base
   double scale = 1.0;              // linear scaling: 1 / rope.scaling.factor
-  std::span<const float> factors;  // [n_rot / 2] (rope_freqs.weight), or empty for ones
+  std::span<const float> factors{};  // [n_rot / 2] (rope_freqs.weight), or empty for ones
 };
 
 /// Cosines and sines for the rows of one forward call; every layer and head uses the same ones.

@@ -4,7 +4,8 @@
 // of elements 4k..4k+3 in one dword, so that it meets the same four activations in every lane.
 // Codes are unsigned, or signed for the kSigned formats. d and m are the D and M of quant/dot.h.
 //
-// Each format:  kCodes      which inner loop takes its codes
+// Each format:  kType, kOffset
+//               kCodes      which inner loop takes its codes
 //               State       what is worked out once per super-block (K formats), else empty
 //               load(row0, stride, g, state, out)   group g of rows row0, row0 + stride, …
 #pragma once
@@ -70,6 +71,7 @@ ASSAY_INLINE void add_fifth_bits(__m256i high, __m256i code[8]) {
 }
 
 struct Q8_0 {
+  static constexpr quant::Type kType = quant::Type::q8_0;
   static constexpr Codes kCodes = Codes::eight;
   static constexpr bool kOffset = false;
   using State = NoState;
@@ -83,6 +85,7 @@ struct Q8_0 {
 };
 
 struct Q4_0 {
+  static constexpr quant::Type kType = quant::Type::q4_0;
   static constexpr Codes kCodes = Codes::four;
   static constexpr bool kOffset = true;
   using State = NoState;
@@ -98,6 +101,7 @@ struct Q4_0 {
 };
 
 struct Q4_1 {
+  static constexpr quant::Type kType = quant::Type::q4_1;
   static constexpr Codes kCodes = Codes::four;
   static constexpr bool kOffset = true;
   using State = NoState;
@@ -114,6 +118,7 @@ struct Q4_1 {
 };
 
 struct Q5_0 {
+  static constexpr quant::Type kType = quant::Type::q5_0;
   static constexpr Codes kCodes = Codes::five;
   static constexpr bool kOffset = true;
   using State = NoState;
@@ -130,6 +135,7 @@ struct Q5_0 {
 };
 
 struct Q5_1 {
+  static constexpr quant::Type kType = quant::Type::q5_1;
   static constexpr Codes kCodes = Codes::five;
   static constexpr bool kOffset = true;
   using State = NoState;
@@ -147,6 +153,7 @@ struct Q5_1 {
 };
 
 struct Iq4Nl {
+  static constexpr quant::Type kType = quant::Type::iq4_nl;
   static constexpr Codes kCodes = Codes::eight;
   static constexpr bool kOffset = false;
   using State = NoState;
@@ -204,6 +211,7 @@ struct KScales {
 };
 
 struct Q4K {
+  static constexpr quant::Type kType = quant::Type::q4_k;
   static constexpr Codes kCodes = Codes::four;
   static constexpr bool kOffset = true;
   using State = KScales;
@@ -225,6 +233,7 @@ struct Q4K {
 };
 
 struct Q5K {
+  static constexpr quant::Type kType = quant::Type::q5_k;
   static constexpr Codes kCodes = Codes::five;
   static constexpr bool kOffset = true;
   using State = KScales;
@@ -252,6 +261,7 @@ struct Q5K {
 };
 
 struct Q6K {
+  static constexpr quant::Type kType = quant::Type::q6_k;
   static constexpr Codes kCodes = Codes::six;
   static constexpr bool kOffset = false;
   using State = NoState;

@@ -23,7 +23,8 @@ ISA_REGION_BEGIN("avx2,fma,f16c")
 namespace assay::engine::kernels {
 namespace {
 
-constexpr int kFewRows = 4;   // codes of a group stay in registers for that many rows
+constexpr int kFewRows = 4;               // codes of a group stay in registers for that many rows
+constexpr int64_t kPrefetchAhead = 8192;  // bytes, about 300 ns at 25 GB/s
 constexpr int kTileRows = 4;  // 2 vectors of outputs x 4 rows: eight 16-bit accumulators
 
 // One quantised input row.
@@ -116,7 +117,14 @@ ASSAY_INLINE void few_rows(const InputRows& in, const Product& p, int64_t o, int
   __m256 acc[R];
   for (int i = 0; i < R; ++i) acc[i] = _mm256_setzero_ps();
   typename Format::State state;
+  constexpr int64_t kGroupBytes = 8 * quant::row_bytes(Format::kType, 256) / 8;
   for (int64_t g = 0; g < n_groups; ++g) {
+    // Eight rows are read in turns of one block each: too scattered for the hardware's prefetcher,
+    // so the bytes are fetched ahead in the order they lie.
+    for (int64_t b = 0; b < kGroupBytes; b += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(w + g * kGroupBytes + kPrefetchAhead + b),
+                   _MM_HINT_T0);
+    }
     Group group;
     Format::load(w, p.row_bytes, g, state, group);
     for (int i = 0; i < R; ++i) {
