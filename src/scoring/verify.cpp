@@ -207,9 +207,16 @@ std::optional<TimedTerms> sealed_terms(const Metrics& m, Problems& problems) {
                     *m.acceptance_bands};
 }
 
-// Where the gates pass and the run still failed, a later stage (correctness) replaced score and error.
+bool is_gate_failure(std::string_view error) {
+  return error.find("performance floor failed") != std::string_view::npos ||
+         error.find("acceptance band failed") != std::string_view::npos ||
+         error.find("computed score was not finite") != std::string_view::npos;
+}
+
+// A run without a score failed at a gate, which is recomputed, or at something that the legs do not
+// tell (correctness, an engine's fault, a control leg outside its band): then its own error stands.
 void settle_verdict(const ScoreDocument& sealed, ScoreDocument& computed) {
-  if (sealed.score || !computed.score) return;
+  if (sealed.score || is_gate_failure(sealed.metrics.error)) return;
   computed.score.reset();
   computed.passed = sealed.passed;
   computed.metrics.error = sealed.metrics.error;
