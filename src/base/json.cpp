@@ -216,11 +216,13 @@ class Builder {
   bool Uint64(uint64_t) { return false; }
   bool Double(double) { return false; }
   bool String(const char* text, rapidjson::SizeType size, bool) {
+    if (has_lone_surrogate({text, size})) return false;
     return skipping() || put(Value(std::string(text, size)));
   }
   bool StartObject() { return open(Kind::object); }
   bool StartArray() { return open(Kind::array); }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
+    if (has_lone_surrogate({text, size})) return false;
     if (skipping()) return true;
     const std::string_view key(text, size);
     Frame& frame = stack_.back();
@@ -266,6 +268,14 @@ class Builder {
       return found == index.end() ? kNone : found->second;
     }
   };
+
+  // RapidJSON 1.1 accepts an escaped low surrogate that stands alone and makes bytes of it that are
+  // not UTF-8. Raw bytes are checked before, so text that is not UTF-8 comes from such an escape.
+  [[nodiscard]] bool has_lone_surrogate(std::string_view text) {
+    if (text.find('\xED') == std::string_view::npos || is_utf8(text)) return false;
+    problem = Refusal(kJsonSyntax, "a \\u escape is half of a surrogate pair");
+    return true;
+  }
 
   // Between the key of a skipped member and the end of its value.
   [[nodiscard]] bool skipping() {

@@ -51,6 +51,9 @@ TEST(JsonParse, RefusesWhatIsNotOneValue) {
                            "\"\xC0\xAF\"",
                            "\"\\ud800\"",
                            "\"\\ud800\\u0041\"",
+                           "\"\\udc00\"",
+                           "\"\\udc00\\ud800\"",
+                           "{\"\\udfff\":1}",
                            "{a:1}",
                            "[1e999]"}) {
     EXPECT_EQ(refusal_of(text), "JSON-SYNTAX") << text;
