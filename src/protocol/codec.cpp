@@ -8,7 +8,9 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
+#include <concepts>
+#include <cstring>
+#include <limits>
 
 #include "base/text.h"
 #include "protocol/fields.h"
@@ -70,13 +72,10 @@ bool read_double(std::string_view text, double& out) {
   return true;
 }
 
-// RapidJSON 1.1 accepts an escaped low surrogate that stands alone and writes it as the bytes ED
-// B0..BF xx. Raw bytes of that kind were refused before, so finding them means such an escape.
+// RapidJSON 1.1 accepts an escaped low surrogate that stands alone and makes the bytes ED B0..BF xx
+// of it. Raw bytes are checked before, so text that is not UTF-8 here comes from such an escape.
 bool has_lone_surrogate(std::string_view text) {
-  for (size_t i = text.find('\xED'); i != std::string_view::npos; i = text.find('\xED', i + 1)) {
-    if (i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0xA0) return true;
-  }
-  return false;
+  return text.find('\xED') != std::string_view::npos && !is_utf8(text);
 }
 
 class Handler {
@@ -222,7 +221,9 @@ class Handler {
               ? static_cast<void*>(
                     &static_cast<std::vector<std::vector<int64_t>>*>(outer)->emplace_back())
               : &static_cast<std::vector<std::vector<uint32_t>>*>(outer)->emplace_back();
-      push(Kind::list, inner).item = item;
+      Frame& list = push(Kind::list, inner);
+      list.item = item;
+      read_run(list);
       return true;
     }
     if (frame->kind != Kind::object) return wrong_type();
@@ -235,6 +236,7 @@ class Handler {
     Frame& list = push(kind, field.set(frame->target));
     list.item = item_type(field.type);
     list.shape = field.shape;
+    if (kind == Kind::list) read_run(list);
     return true;
   }
   bool EndArray(rapidjson::SizeType) {
@@ -329,6 +331,42 @@ class Handler {
     }
     unknown_keys_.emplace_back(key);
     return true;
+  }
+
+  // Token lists are most of what is read inside timed windows, so plain runs of "digits," are taken
+  // here, straight from the stream. What is left (the last number at least, anything unusual) goes
+  // through RapidJSON as ever.
+  void read_run(Frame& list) {
+    switch (list.item) {
+      case Type::int64: return read_run(*static_cast<std::vector<int64_t>*>(list.target));
+      case Type::uint32: return read_run(*static_cast<std::vector<uint32_t>*>(list.target));
+      case Type::uint64: return read_run(*static_cast<std::vector<uint64_t>*>(list.target));
+      default: return;
+    }
+  }
+  template <class T>
+  void read_run(std::vector<T>& list) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const char* p = stream_.src_;
+    const size_t left = line_.size() - stream_.Tell();
+    if (const void* close = std::memchr(p, ']', left)) {
+      list.reserve(static_cast<size_t>(static_cast<const char*>(close) - p) / 6);
+    }
+    while (true) {
+      const bool negative = std::is_signed_v<T> && *p == '-';
+      const char* const digits = p + (negative ? 1 : 0);
+      const char* q = digits;
+      T value = 0;
+      for (; is_digit(*q) && q - digits < std::numeric_limits<T>::digits10; ++q) {
+        value = static_cast<T>(value * 10 + static_cast<T>(*q - '0'));
+      }
+      const bool plain = q > digits && (*digits != '0' || (q - digits == 1 && !negative));
+      // The number behind the comma stays: RapidJSON must see that something follows.
+      if (!plain || *q != ',' || !(is_digit(q[1]) || q[1] == '-')) break;
+      list.push_back(negative ? static_cast<T>(T{0} - value) : value);
+      p = q + 1;
+    }
+    stream_.src_ += p - stream_.src_;
   }
 
   template <class T>
@@ -443,8 +481,23 @@ void append_item(std::string& out, double value) {
 void append_item(std::string& out, const std::string& text) {
   json::append_quoted(out, text);
 }
-template <class T>
+template <std::integral T>
 void append_item(std::string& out, const std::vector<T>& list) {
+  constexpr size_t kWidest = 21;  // "-9223372036854775808,"
+  const size_t begin = out.size();
+  out.resize(begin + 2 + list.size() * kWidest);
+  char* p = out.data() + begin;
+  *p++ = '[';
+  for (const T value : list) {
+    p = std::to_chars(p, p + kWidest, value).ptr;
+    *p++ = ',';
+  }
+  if (!list.empty()) --p;
+  *p++ = ']';
+  out.resize(static_cast<size_t>(p - out.data()));
+}
+template <class T>
+requires(!std::integral<T>) void append_item(std::string& out, const std::vector<T>& list) {
   out.push_back('[');
   for (size_t i = 0; i < list.size(); ++i) {
     if (i > 0) out.push_back(',');

@@ -206,6 +206,65 @@ TEST(Codec, IntegersStayInTheRangeOfTheirMember) {
   EXPECT_FALSE(read_response(total("-1")));
 }
 
+TEST(Codec, ListsAreReadTheSameHoweverTheyAreWritten) {
+  const auto tokens = [](std::string_view list) {
+    return read_request(cat(R"({"id":1,"kind":"x","prompt_tokens":)", list, "}"));
+  };
+  const std::vector<int64_t> expected = {0,
+                                         -1,
+                                         10,
+                                         999999999999999999,
+                                         1000000000000000000,
+                                         std::numeric_limits<int64_t>::max(),
+                                         std::numeric_limits<int64_t>::min(),
+                                         7};
+  for (const std::string_view list :
+       {"[0,-1,10,999999999999999999,1000000000000000000,9223372036854775807,-9223372036854775808,"
+        "7]",
+        "[ 0,-1,10,999999999999999999,1000000000000000000,9223372036854775807,-9223372036854775808,"
+        "7]",
+        "[0 ,-1, 10,999999999999999999\t,1000000000000000000,9223372036854775807 , "
+        "-9223372036854775808,7 ]"}) {
+    const auto read = tokens(list);
+    ASSERT_TRUE(read) << list;
+    EXPECT_EQ(read->prompt_tokens, expected) << list;
+  }
+  EXPECT_EQ(tokens("[]")->prompt_tokens, std::vector<int64_t>{});
+  for (const std::string_view list : {"[1,]",
+                                      "[,1]",
+                                      "[,]",
+                                      "[1,,2]",
+                                      "[1,2",
+                                      "[1,2,",
+                                      "[01,2]",
+                                      "[-0,2]",
+                                      "[00,1]",
+                                      "[1,-]",
+                                      "[-,1]",
+                                      "[1,-,2]",
+                                      "[1.0,2]",
+                                      "[1,2.0,3]",
+                                      "[1e1,2]",
+                                      "[9223372036854775808,1]",
+                                      "[-9223372036854775809,1]",
+                                      "[99999999999999999999,1]",
+                                      "[1,\"2\",3]",
+                                      "[1,null,2]",
+                                      "[1 2,3]",
+                                      "[--1,2]",
+                                      "[+1,2]"}) {
+    EXPECT_FALSE(tokens(list)) << list;
+  }
+  const auto lengths = [](std::string_view list) {
+    return read_response(cat(R"({"id":1,"ok":true,"acceptance_lengths":)", list, "}"));
+  };
+  EXPECT_EQ(lengths("[4294967295,0,1]")->acceptance_lengths,
+            (std::vector<uint32_t>{4294967295u, 0, 1}));
+  for (const std::string_view list : {"[4294967296,1]", "[-1,1]", "[1,-1,1]", "[-0,1]"}) {
+    EXPECT_FALSE(lengths(list)) << list;
+  }
+}
+
 TEST(Codec, FloatsMayBeWrittenAsIntegersAndStayFinite) {
   const auto peak = [](std::string_view n) {
     return cat(R"({"id":1,"ok":true,"peak_ram_gb":)", n, "}");

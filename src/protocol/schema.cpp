@@ -29,7 +29,11 @@ Value scalar(Type type) {
     case Type::int64:
       return integer(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
     case Type::uint32: return integer(0, std::numeric_limits<uint32_t>::max());
-    case Type::uint64: return integer(0, std::numeric_limits<uint64_t>::max());
+    case Type::uint64:
+      // 2^64 as an exclusive bound: exact also for validators that compute in double.
+      return Value::object({{"type", "integer"},
+                            {"minimum", 0},
+                            {"exclusiveMaximum", Value::number("18446744073709551616")}});
     case Type::float64: return Value::object({{"type", "number"}});
     case Type::boolean: return Value::object({{"type", "boolean"}});
     default: return Value::object({{"type", "string"}});
