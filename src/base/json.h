@@ -35,7 +35,8 @@ using Member = std::pair<std::string, Value>;
 /// One JSON value. Object members keep the order of the source.
 class Value {
  public:
-  Value() = default;  // null
+  // Null. Not defaulted: clang 14 would need the member initializers before the class ends.
+  Value() {}
   Value(bool value) : kind_(Kind::boolean), boolean_(value) {}
   Value(int value) : Value(static_cast<int64_t>(value)) {}
   Value(int64_t value);
