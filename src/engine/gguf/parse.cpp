@@ -17,8 +17,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "GGUF is read where it lies");
 
-constexpr uint64_t kEntryBytesMin = 8 + 1 + 4 + 1;       // key of one byte, type, a u8
-constexpr uint64_t kTensorBytesMin = 8 + 1 + 4 + 4 + 8;  // name of one byte, rank 0, type, offset
+constexpr uint64_t kEntryBytesMin = 8 + 4 + 1;       // an empty key, type, a u8
+constexpr uint64_t kTensorBytesMin = 8 + 4 + 4 + 8;  // an empty name, rank 0, type, offset
 constexpr uint64_t kNameBytesMax = 65535;
 constexpr uint64_t kAlignmentMax = 1u << 20;
 constexpr int kNestingMax = 8;
