@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "engine/app/data_verbs/data_verbs.h"
 #include "engine/app/runtime_worker.h"
 #include "engine/app/verbs.h"
 
@@ -12,7 +13,8 @@ const cli::Program& program() {
       .name = "assay-engine",
       .summary = "Runs language models from GGUF files; the engine that Assay judges.",
       .commands = {generate_command(), bench_command(), perplexity_command(),
-                   runtime_worker_command()},
+                   runtime_worker_command(), inspect_command(), tokenize_command(),
+                   synth_command()},
       .versions = {{"engine protocol", "1 (v1, v1.1)"}, {"gguf", "2, 3"}}};
   return program;
 }
