@@ -36,15 +36,18 @@ void ThreadPool::run_region(Function function, void* context, int64_t n_chunks) 
   context_ = context;
   n_chunks_ = n_chunks;
   next_chunk_.store(0, std::memory_order_relaxed);
-  running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  epoch_.fetch_add(1);  // sequentially consistent, against the sleeper's check
+  const uint32_t number = epoch_.load(std::memory_order_relaxed) + 1;
+  gate_.store((uint64_t{number} << kNumberShift) | kOpen, std::memory_order_release);
+  epoch_.store(number);  // sequentially consistent, against the sleeper's check
   if (sleeping_.load() > 0) epoch_.notify_all();
   work_on_chunks(0);
-  for (int spins = 0; running_.load(std::memory_order_acquire) > 0; ++spins) {
-    if (spins < 20'000) {
+  // Nobody joins any more; those inside finish the chunks that they hold.
+  gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
+  for (int spins = 0; (gate_.load(std::memory_order_acquire) & kJoined) != 0; ++spins) {
+    if (spins < 2'000) {
       pause();
     } else {
-      std::this_thread::yield();  // more threads than CPUs: let the worker have this one
+      std::this_thread::yield();  // the worker inside has lost its CPU: let it have this one
     }
   }
 }
@@ -69,10 +72,18 @@ void ThreadPool::worker(int thread) {
         sleeping_.fetch_sub(1);
       }
     }
-    ++seen;
     if (stop_.load()) return;
+    // Join the region that is open now, which may be a later one than the one that woke this
+    // worker.
+    uint64_t gate = gate_.load(std::memory_order_acquire);
+    while ((gate & kOpen) != 0 &&
+           !gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel,
+                                        std::memory_order_acquire)) {
+    }
+    seen = static_cast<uint32_t>(gate >> kNumberShift);
+    if ((gate & kOpen) == 0) continue;
     work_on_chunks(thread);
-    running_.fetch_sub(1, std::memory_order_release);
+    gate_.fetch_sub(1, std::memory_order_release);
   }
 }
 

@@ -1,8 +1,9 @@
 // A pool for short parallel regions: the calling thread works too, waiting is by spinning first.
 //
-// Decoding one token is some hundred regions of a few microseconds. A worker therefore spins for
-// kSpinNs after a region before it sleeps, so that the next region starts without a system call.
-// Chunks are handed out by a counter: a worker that was descheduled holds up one chunk, no more.
+// Decoding one token is some hundred regions of a few microseconds. A worker therefore spins for a
+// while after a region before it sleeps, so that the next region starts without a system call.
+// Chunks are handed out by a counter, and the caller waits only for workers that have joined the
+// region: on a busy machine a worker that has no CPU holds up nothing, the others do its share.
 // Which thread does which chunk never changes a result.
 #pragma once
 
@@ -45,15 +46,21 @@ class ThreadPool {
   void work_on_chunks(int thread);
   void worker(int thread);
 
-  // Written by the caller between regions, read by workers after they saw the new epoch.
+  // gate_ is the state of the current region: its number, whether it may still be joined, how many
+  // workers are in.
+  static constexpr uint64_t kOpen = uint64_t{1} << 31;
+  static constexpr uint64_t kJoined = kOpen - 1;  // mask of the count of workers inside
+  static constexpr int kNumberShift = 32;
+
+  // Written by the caller while no worker is inside, read by workers after they joined.
   Function function_ = nullptr;
   void* context_ = nullptr;
   int64_t n_chunks_ = 0;
 
-  alignas(64) std::atomic<uint32_t> epoch_{0};
+  alignas(64) std::atomic<uint64_t> gate_{0};
   alignas(64) std::atomic<int64_t> next_chunk_{0};
-  alignas(64) std::atomic<int> running_{0};
-  alignas(64) std::atomic<int> sleeping_{0};
+  alignas(64) std::atomic<uint32_t> epoch_{0};  // the region's number again, for sleeping on it
+  std::atomic<int> sleeping_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::thread> workers_;
 };
