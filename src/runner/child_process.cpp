@@ -15,6 +15,7 @@
 #include "protocol/line.h"
 #include "runner/orphans.h"
 #include "runner/post_mortem.h"
+#include "runner/read_guard.h"
 #include "runner/refusals.h"
 #include "runner/spawn.h"
 #include "runner/stderr_drain.h"
@@ -27,8 +28,9 @@ constexpr Duration kExitGrace = std::chrono::milliseconds(kExitGraceMs);
 constexpr Duration kTermGrace = std::chrono::seconds(1);
 constexpr Duration kStderrPatience = std::chrono::milliseconds(500);
 
-/// A child of ours and its end. The leader stays a zombie until its group was killed, so that the
-/// group's number cannot have become somebody else's.
+/// A child of ours and its end. has_ended may be called from the guard's thread while the owner is
+/// in a read. The leader stays a zombie until its group was killed, so that the group's number
+/// cannot have become somebody else's.
 class Child {
  public:
   Child(pid_t pid, std::shared_ptr<LiveProcesses> live) : pid_(pid), live_(std::move(live)) {
@@ -129,8 +131,7 @@ class ChildTransport final : public LineTransport {
         to_engine_(std::move(to_engine)),
         from_engine_(std::move(from_engine)),
         stderr_(std::move(stderr_fd), std::move(forward)) {
-    make_non_blocking(to_engine_);
-    make_non_blocking(from_engine_);
+    make_non_blocking(to_engine_);  // a write must not outlast its deadline
   }
   ~ChildTransport() override { close(Ending::patient); }
 
@@ -166,16 +167,10 @@ class ChildTransport final : public LineTransport {
         if (rest) return {LineRead::Kind::line, *rest, {}};
         return {LineRead::Kind::end_of_stream, {}, {}};
       }
-      switch (
-          wait_for(from_engine_.get(), POLLIN, deadline, [this] { return child_.has_ended(); })) {
-        case Waited::ready:
-        case Waited::gave_up:  // dead, yet somebody holds the pipe open: take what is in it
-          break;
-        case Waited::interrupted: return {LineRead::Kind::interrupted, {}, {}};
-        case Waited::deadline_passed: return {LineRead::Kind::deadline_passed, {}, {}};
-      }
-      if (const int error = fill(); error != 0) {
-        return {LineRead::Kind::failed, {}, cat("read: ", system_reason(error))};
+      const bool far = deadline - monotonic_now() > ReadGuard::kNear;
+      const LineRead::Kind got = far ? fill_guarded(deadline) : fill_polled(deadline);
+      if (got != LineRead::Kind::line) {
+        return {got, {}, got == LineRead::Kind::failed ? read_fault_ : std::string()};
       }
     }
   }
@@ -188,11 +183,7 @@ class ChildTransport final : public LineTransport {
         if (!protocol::is_noise(**next)) return true;
         continue;
       }
-      pollfd entry{from_engine_.get(), POLLIN, 0};
-      if (ended_ || poll(&entry, 1, 0) <= 0 || (entry.revents & POLLIN) == 0) {
-        return buffer_.has_bytes();
-      }
-      if (fill() != 0) return buffer_.has_bytes();
+      if (ended_ || !has_input() || !fill()) return buffer_.has_bytes();
     }
   }
 
@@ -222,31 +213,67 @@ class ChildTransport final : public LineTransport {
   }
 
  private:
-  /// One read into the buffer; 0, or the error number. Sets ended_ at the end of the stream.
-  int fill() {
+  /// True when a read would bring bytes at once.
+  [[nodiscard]] bool has_input() const {
+    pollfd entry{from_engine_.get(), POLLIN, 0};
+    return poll(&entry, 1, 0) > 0 && (entry.revents & POLLIN) != 0;
+  }
+
+  /// One read into the buffer, which blocks when there is nothing. False when it failed, with
+  /// read_fault_ set. Sets ended_ at the end of the stream.
+  bool fill() {
     const auto room = buffer_.room();
     const ssize_t count = read(from_engine_.get(), room.data(), room.size());
     if (count > 0) {
       buffer_.filled(static_cast<size_t>(count));
-      return 0;
-    }
-    if (count == 0) {
+    } else if (count == 0) {
       ended_ = true;
-      return 0;
+    } else if (errno != EINTR) {
+      read_fault_ = cat("read: ", system_reason(errno));
+      return false;
     }
-    if (errno == EAGAIN) {
-      ended_ = child_.has_ended();
-      return 0;
+    return true;
+  }
+
+  /// Waits in the read itself. `line` stands for "look at the buffer again".
+  LineRead::Kind fill_guarded(Instant deadline) {
+    if (!check_interrupt_signal()) return LineRead::Kind::interrupted;
+    guard_.begin(deadline);
+    const bool good = fill();
+    const ReadGuard::Reason reason = guard_.end();
+    if (!good) return LineRead::Kind::failed;
+    switch (reason) {
+      case ReadGuard::Reason::deadline_passed: return LineRead::Kind::deadline_passed;
+      case ReadGuard::Reason::interrupted: return LineRead::Kind::interrupted;
+      case ReadGuard::Reason::engine_ended:  // yet somebody holds the pipe open
+        ended_ = ended_ || !has_input();
+        break;
+      case ReadGuard::Reason::none: break;
     }
-    return errno == EINTR ? 0 : errno;
+    return LineRead::Kind::line;
+  }
+
+  /// Waits in poll, to the deadline exactly.
+  LineRead::Kind fill_polled(Instant deadline) {
+    switch (wait_for(from_engine_.get(), POLLIN, deadline, [this] { return child_.has_ended(); })) {
+      case Waited::ready: return fill() ? LineRead::Kind::line : LineRead::Kind::failed;
+      case Waited::interrupted: return LineRead::Kind::interrupted;
+      case Waited::deadline_passed: return LineRead::Kind::deadline_passed;
+      case Waited::gave_up:  // dead, nothing to read, yet somebody holds the pipe open
+        ended_ = true;
+        return LineRead::Kind::line;
+    }
+    return LineRead::Kind::failed;
   }
 
   Child child_;
   Descriptor to_engine_, from_engine_;
   StderrDrain stderr_;
   protocol::LineBuffer buffer_;
+  std::string read_fault_;
   bool ended_ = false;
   bool closed_ = false;
+  ReadGuard guard_{[this] { return child_.has_ended(); }};
 };
 
 struct Stdio {

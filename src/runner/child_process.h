@@ -1,8 +1,9 @@
 // An engine as a child process: its pipes as a LineTransport, its life and its end.
 //
-// The measuring thread itself polls and reads (a reader thread would add a scheduling hop to every
-// timed round trip). After teardown nothing the engine started is left: its process group is
-// killed, and so is every orphan that came to us since the engine began.
+// The measuring thread itself reads (a reader thread would add a scheduling hop to every timed
+// round trip), in one blocking system call that a ReadGuard bounds, or after poll when the deadline
+// is near. After teardown nothing the engine started is left: its process group is killed, and so
+// is every orphan that came to us since the engine began.
 #pragma once
 
 #include <memory>

@@ -292,6 +292,15 @@ TEST_F(ProcessTest, AHangIsATimeoutAndTheEngineIsKilled) {
 
 TEST_F(ProcessTest, DrippedNoiseDoesNotExtendTheDeadline) {
   EXPECT_EQ(prefill_under("noise-drip", milliseconds(100)).code, kRunTimeout.code);
+  EXPECT_EQ(prefill_under("noise-flood", milliseconds(100)).code, kRunTimeout.code);
+}
+
+TEST_F(ProcessTest, DeadlinesBeyondATickHoldToo) {
+  // Longer than what poll is left with, so that the guard of the blocking read must end the wait.
+  EXPECT_EQ(prefill_under("hang", milliseconds(700)).code, kRunTimeout.code);
+  EXPECT_EQ(prefill_under("noise-drip", milliseconds(700)).code, kRunTimeout.code);
+  EXPECT_EQ(open("hello-hang", milliseconds(700)).refusal().code, kHelloTimeout.code);
+  EXPECT_EQ(child_count(), 0);
 }
 
 TEST_F(ProcessTest, ALateAnswerIsNoAnswer) {

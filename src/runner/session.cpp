@@ -10,6 +10,7 @@
 #include "protocol/verb.h"
 #include "runner/refusals.h"
 #include "runner/scrub.h"
+#include "runner/step_lines.h"
 #include "scoring/refusals.h"
 
 namespace assay::runner {
@@ -24,6 +25,7 @@ struct Session::State {
   protocol::Request request;    // reused: no allocation in a decode step
   protocol::Response response;  // of the last exchange
   std::string line;
+  std::string answer_middle;  // of a short answer of this session (step_lines.h)
   int64_t last_id = 0;
   int64_t issued_steps = 0;
   bool discarded = false;
@@ -51,23 +53,15 @@ struct Session::State {
         LineTransport::Ending::at_once);
   }
 
-  /// Waits for the next line that is not noise and decodes it into `response`.
-  Status receive(std::string_view what, Instant until, Duration wait, const RefusalInfo& late) {
+  /// The next line that is not noise; valid until the transport is used again.
+  Result<std::string_view> next_line(std::string_view what, Instant until, Duration wait,
+                                     const RefusalInfo& late) {
     for (;;) {
-      const LineRead read = transport->read_line(until);
+      LineRead read = transport->read_line(until);
       switch (read.kind) {
-        case LineRead::Kind::line: {
+        case LineRead::Kind::line:
           if (protocol::is_noise(read.line)) continue;
-          auto decoded = protocol::read_response(read.line, response);
-          if (!decoded) {
-            // The detail names keys of the engine's choosing.
-            return fail_with_post_mortem(protocol::kJson,
-                                         cat(what, ": response line undecodable: ",
-                                             scrub(clip(decoded.refusal().detail, 512))));
-          }
-          if (response.error) response.error = scrub(clip(*response.error, 1024));
-          return {};
-        }
+          return read.line;
         case LineRead::Kind::end_of_stream:
           return fail_with_post_mortem(protocol::kProtocol,
                                        cat(what, ": stream ended without a response"));
@@ -88,6 +82,19 @@ struct Session::State {
     }
   }
 
+  /// Decodes a line into `response`.
+  Status decode(std::string_view what, std::string_view text) {
+    auto decoded = protocol::read_response(text, response);
+    if (!decoded) {
+      // The detail names keys of the engine's choosing.
+      return fail_with_post_mortem(
+          protocol::kJson,
+          cat(what, ": response line undecodable: ", scrub(clip(decoded.refusal().detail, 512))));
+    }
+    if (response.error) response.error = scrub(clip(*response.error, 1024));
+    return {};
+  }
+
   /// Makes the request empty and gives it its verb.
   protocol::Request& prepare(Verb verb) {
     request = {};
@@ -95,16 +102,20 @@ struct Session::State {
     return request;
   }
 
-  /// Sends `request` and receives its checked response into `response`.
-  Status exchange(Verb verb) {
+  /// Counts the request and gives it its id, in `last_id`.
+  Status begin_exchange(Verb verb) {
     if (protocol::is_timed_step(verb)) ++issued_steps;
-    const std::string_view kind = protocol::verb_name(verb);
     if (discarded) {
-      return Refusal(kSessionDiscarded, cat(kind, ": an earlier fault has ended this session"));
+      return Refusal(kSessionDiscarded,
+                     cat(protocol::verb_name(verb), ": an earlier fault has ended this session"));
     }
-    request.id = ++last_id;
-    line.clear();
-    protocol::write_request(request, line);
+    ++last_id;
+    return {};
+  }
+
+  /// Sends `line`, which lacks only its LF, and returns the line that answers it.
+  Result<std::string_view> transmit(Verb verb) {
+    const std::string_view kind = protocol::verb_name(verb);
     line += '\n';
     if (transport->has_unread_message()) {
       return fail(Refusal(kUnsolicitedLine, cat(kind,
@@ -121,11 +132,27 @@ struct Session::State {
       return fail(at(kind, std::move(sent).refusal()),
                   late ? LineTransport::Ending::at_once : LineTransport::Ending::patient);
     }
-    TRY_DO(receive(kind, until, wait, kRunTimeout));
-    if (auto checked = protocol::check_reply(response, request.id, hello.nonce, kind); !checked) {
+    return next_line(kind, until, wait, kRunTimeout);
+  }
+
+  /// Decodes an answer and checks it against the last request.
+  Status accept(Verb verb, std::string_view answer) {
+    const std::string_view kind = protocol::verb_name(verb);
+    TRY_DO(decode(kind, answer));
+    if (auto checked = protocol::check_reply(response, last_id, hello.nonce, kind); !checked) {
       return fail(std::move(checked).refusal());
     }
     return {};
+  }
+
+  /// Sends `request` and receives its checked response into `response`.
+  Status exchange(Verb verb) {
+    TRY_DO(begin_exchange(verb));
+    request.id = last_id;
+    line.clear();
+    protocol::write_request(request, line);
+    TRY(answer, transmit(verb));
+    return accept(verb, answer);
   }
 
   /// The value of a field that the verb's response must carry.
@@ -201,11 +228,13 @@ Result<Session> Session::open(World& world, std::unique_ptr<LineTransport> trans
   state->world = &world;
   state->transport = std::move(transport);
   state->options = options;
-  TRY_DO(state->receive("hello", world.deadline_after(options.hello_wait), options.hello_wait,
-                        kHelloTimeout));
+  TRY(line, state->next_line("hello", world.deadline_after(options.hello_wait), options.hello_wait,
+                             kHelloTimeout));
+  TRY_DO(state->decode("hello", line));
   auto hello = protocol::check_hello(state->response);
   if (!hello) return state->fail(std::move(hello).refusal());
   state->hello = *std::move(hello);
+  state->answer_middle = token_answer_middle(state->hello.nonce);
   return Session(std::move(state));
 }
 
@@ -297,8 +326,16 @@ Result<int64_t> Session::decode_begin(std::span<const int64_t> seed,
 }
 
 Result<int64_t> Session::decode_step(int64_t token) {
-  state_->prepare(Verb::decode_step).token = token;
-  return state_->token_of(Verb::decode_step);
+  constexpr Verb verb = Verb::decode_step;
+  TRY_DO(state_->begin_exchange(verb));
+  state_->line.clear();
+  append_decode_step(state_->line, state_->last_id, token);
+  TRY(answer, state_->transmit(verb));
+  if (const auto known = match_token_answer(answer, state_->last_id, state_->answer_middle)) {
+    return *known;
+  }
+  TRY_DO(state_->accept(verb, answer));
+  return state_->required(state_->response.token, verb, "token");
 }
 
 Result<std::vector<int64_t>> Session::correctness(std::span<const int64_t> prompt, int64_t steps) {

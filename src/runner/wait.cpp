@@ -47,6 +47,7 @@ Waited wait_for(int fd, short events, Instant deadline, const std::function<bool
   for (;;) {
     if (received_signal.load(std::memory_order_relaxed) != 0) return Waited::interrupted;
     const Duration left = deadline - monotonic_now();
+    if (left <= Duration::zero()) return Waited::deadline_passed;  // even when bytes are there
     const timespec slice = to_timespec(std::min(left, kSlice));
     const int count = ppoll(&entry, 1, &slice, nullptr);
     if (count > 0) return Waited::ready;
@@ -54,7 +55,7 @@ Waited wait_for(int fd, short events, Instant deadline, const std::function<bool
       if (errno == EINTR) continue;
       return Waited::ready;  // let the read or write that follows name the error
     }
-    if (left <= kSlice) return Waited::deadline_passed;
+    if (left <= kSlice) continue;
     if (give_up && give_up()) return Waited::gave_up;
   }
 }

@@ -242,6 +242,9 @@ void act(const std::string& honest) {
       nap_ms(5);
     }
   }
+  if (lie == "noise-flood") {
+    for (;;) put(1, "still working\n");
+  }
   if (lie == "truncated-json") {
     put(1, honest.substr(0, honest.size() / 2));
     _exit(0);
