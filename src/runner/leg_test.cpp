@@ -178,14 +178,15 @@ TEST_F(LegTest, SeedsOfAnotherLengthAreNotCompared) {
 }
 
 TEST(SeedPrefill, ToleranceAndSlack) {
-  EXPECT_TRUE(check_seed_prefill(1.0, 1.5, 0.1));  // half again is the limit, inclusive
-  EXPECT_FALSE(check_seed_prefill(1.0, 1.501, 0.1));
+  EXPECT_TRUE(check_seed_prefill(1.0, 2.0, 0.1));   // one stall to twice the time is honest
+  EXPECT_TRUE(check_seed_prefill(1.0, 2.25, 0.1));  // the limit, inclusive
+  EXPECT_FALSE(check_seed_prefill(1.0, 2.2501, 0.1));
   EXPECT_TRUE(check_seed_prefill(1.0, 0.1, 0.1));         // a fast seed prefill gains nothing
   EXPECT_TRUE(check_seed_prefill(0.001, 0.006, 0.0001));  // 5 ms more: scheduling noise
   EXPECT_FALSE(check_seed_prefill(0.001, 0.0061, 0.0001));
   EXPECT_FALSE(check_seed_prefill(1.0, 1.2, 0.1, 0.1));  // a tighter tolerance, by the caller
-  EXPECT_EQ(check_seed_prefill(1.0, 2.0, 0.9).refusal().code, "FRONT-LOADED-DECODE");
-  EXPECT_EQ(check_seed_prefill(1.0, 2.0, 1.1).refusal().code, "DEFERRED-PREFILL");
+  EXPECT_EQ(check_seed_prefill(1.0, 3.0, 1.9).refusal().code, "FRONT-LOADED-DECODE");
+  EXPECT_EQ(check_seed_prefill(1.0, 3.0, 2.1).refusal().code, "DEFERRED-PREFILL");
 }
 
 TEST(WarmUpPrompt, IsAPermutationThatKeepsTheFirstToken) {
