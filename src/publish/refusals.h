@@ -14,9 +14,6 @@ inline constexpr RefusalInfo kConvertKindUnknown{
 inline constexpr RefusalInfo kConvertModelUnknown{
     "CONVERT-MODEL-UNKNOWN", "The file does not say which model was measured.",
     "Give --model, or allow it with --allow-unknown-model."};
-inline constexpr RefusalInfo kConvertTimestampUnknown{
-    "CONVERT-TIMESTAMP-UNKNOWN", "The start of the run is not known.",
-    "Give --timestamp, or --tz when the file states a local time."};
 inline constexpr RefusalInfo kConvertTagClash{
     "CONVERT-TAG-CLASH",
     "A tag given on the command line has the key of a tag that the file gives.",
@@ -54,9 +51,9 @@ inline constexpr RefusalInfo kEventsNotWritten{
     "Check the state folder; `assay-publish events replay` rebuilds the feed from the shards."};
 
 inline constexpr const RefusalInfo* kPublishRefusals[] = {
-    &kConvertInput,    &kConvertKindUnknown,  &kConvertModelUnknown, &kConvertTimestampUnknown,
-    &kConvertTagClash, &kEnvelopeInvalid,     &kShardUnreadable,     &kShardNotWritten,
-    &kStoreUrl,        &kStoreDifferentBytes, &kStoreWrite,          &kStoreRead,
-    &kIndexInvalid,    &kNothingToPublish,    &kEventsNotWritten};
+    &kConvertInput,        &kConvertKindUnknown, &kConvertModelUnknown, &kConvertTagClash,
+    &kEnvelopeInvalid,     &kShardUnreadable,    &kShardNotWritten,     &kStoreUrl,
+    &kStoreDifferentBytes, &kStoreWrite,         &kStoreRead,           &kIndexInvalid,
+    &kNothingToPublish,    &kEventsNotWritten};
 
 }  // namespace assay::publish
