@@ -20,10 +20,11 @@ struct WideBatch {
 
 Result<WideBatch> compare_widths(LlamaPeer& peer, std::span<const int32_t> tokens) {
   const size_t n_vocab = static_cast<size_t>(peer.n_vocab());
-  TRY(rows, peer.all_rows(tokens));
+  const size_t n_rows = std::min(kNarrowPositions, tokens.size());
+  TRY(rows, peer.rows(tokens, n_rows));
   TRY_DO(peer.reset());
   WideBatch result;
-  for (size_t i = 0; i < std::min(kNarrowPositions, tokens.size()); ++i) {
+  for (size_t i = 0; i < n_rows; ++i) {
     TRY_DO(peer.feed(tokens.subspan(i, 1)));
     const std::span<const float> narrow = peer.logits();
     const auto best = static_cast<size_t>(argmax(narrow));

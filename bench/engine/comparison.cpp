@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/files.h"
@@ -51,16 +52,22 @@ Status check_ours(OurEngine& ours, const std::filesystem::path& oracle) {
   return {};
 }
 
-// The peer is given what helps it: the faster of flash attention on and off, two tries of each.
+// The peer is given what helps it: the faster of flash attention on and off, one try of each after
+// a first one.
 Result<LlamaPeer*> faster_peer(const Peers& peers, const Slice& slice) {
+  if (peers.size() == 1) return peers[0].get();
   std::vector<Contender*> contenders;
   for (const auto& peer : peers) contenders.push_back(peer.get());
-  TRY(seconds, interleave(contenders, slice, 2));
+  TRY(seconds, interleave(contenders, slice, 1));
   size_t best = 0;
   for (size_t i = 1; i < seconds.size(); ++i) {
     if (spread(seconds[i]).median < spread(seconds[best]).median) best = i;
   }
   return peers[best].get();
+}
+
+int all_cpus() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 Result<json::Value> speed_line(OurEngine& ours, LlamaPeer& peer, const Slice& slice, int threads,
@@ -107,6 +114,7 @@ Status compare_speed(const ComparisonOptions& options) {
   TRY(library, LlamaLibrary::open(options.peer_folder));
   Peers peers;
   for (const bool flash : {true, false}) {
+    if (options.flash_attention == (flash ? "off" : "on")) continue;
     TRY(peer,
         LlamaPeer::load(*library, options.model, {.flash_attention = flash, .n_ctx = kContext}));
     peers.push_back(std::move(peer));
@@ -116,16 +124,22 @@ Status compare_speed(const ComparisonOptions& options) {
   const auto prompt = all.first(static_cast<size_t>(options.prompt));
   const auto rest = all.subspan(prompt.size());
   for (const auto& peer : peers) {
+    TRY_DO(peer->set_threads(all_cpus()));
     TRY(said, check_peer(*peer, options.oracle, prompt));
     std::fprintf(stderr, "peer %s: %s\n", peer->variant().c_str(), said.c_str());
   }
   TRY(ours, OurEngine::load(options.model, kContext));
+  TRY_DO(ours->set_threads(all_cpus()));
   TRY_DO(check_ours(*ours, options.oracle));
 
-  const std::vector<Slice> slices = {
-      {cat("prefill_", options.prompt), {}, prompt, false},
-      {cat("decode_", options.decode), {}, rest, true},
-      {cat("decode_", options.decode, "_after_", options.prompt), prompt, rest, true}};
+  std::vector<Slice> slices;
+  for (const std::string& figure : options.figures) {
+    if (figure == "prefill") slices.push_back({cat("prefill_", prompt.size()), {}, prompt, false});
+    if (figure == "decode") slices.push_back({cat("decode_", rest.size()), {}, rest, true});
+    if (figure == "decode-after") {
+      slices.push_back({cat("decode_", rest.size(), "_after_", prompt.size()), prompt, rest, true});
+    }
+  }
   for (const int threads : options.threads) {
     for (const auto& peer : peers) TRY_DO(peer->set_threads(threads));
     TRY_DO(ours->set_threads(threads));
@@ -144,10 +158,12 @@ Status compare_answers(const ComparisonOptions& options, double agreement_min) {
   TRY(peer, LlamaPeer::load(*library, options.model,
                             {.flash_attention = false, .f32_cache = true, .n_ctx = kContext}));
   TRY(tokens, text_tokens(*peer, options.text, options.prompt));
+  TRY_DO(peer->set_threads(all_cpus()));
   TRY(said, check_peer(*peer, options.oracle, tokens));
   std::fprintf(stderr, "peer %s: %s\n", peer->variant().c_str(), said.c_str());
-  TRY(theirs, peer->all_rows(tokens));
+  TRY(theirs, peer->rows(tokens, tokens.size()));
   TRY(ours, OurEngine::load(options.model, kContext));
+  TRY_DO(ours->set_threads(all_cpus()));
   TRY(rows, ours->all_rows(tokens));
   ENSURE(rows.size() == theirs.size());
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "base/json.h"
@@ -18,6 +19,10 @@ struct ComparisonOptions {
   std::filesystem::path text;         // its tokens are fed, teacher-forced
   std::filesystem::path oracle;       // recorded greedy tokens that both must give; may be empty
   std::vector<int> threads = {1, 2};
+  /// Which figures: prefill, decode (from an empty context), decode-after (the prompt).
+  std::vector<std::string> figures = {"prefill", "decode", "decode-after"};
+  /// The peer's flash attention: on, off, or best: the faster one for each figure.
+  std::string flash_attention = "best";
   int rounds = 6;
   int prompt = 512;
   int decode = 128;

@@ -39,10 +39,17 @@ int run(int argc, char** argv) {
     verb->add_option("--prompt", options.prompt, "tokens")->check(CLI::Range(1, 512));
   }
   speed->add_option("--decode", options.decode, "tokens")->check(CLI::Range(1, 512));
+  speed->add_option("--flash-attention", options.flash_attention, "the peer's; best: the faster")
+      ->check(CLI::IsMember({"best", "on", "off"}));
   speed->add_option("--rounds", options.rounds, "timed rounds")->check(CLI::Range(1, 1000));
+  speed->add_option("--figures", options.figures, "which figures")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"prefill", "decode", "decode-after"}));
   agreement->add_option("--min", agreement_min, "smallest fraction that passes");
   for (CLI::App* verb : {speed, bandwidth}) {
-    verb->add_option("--threads", options.threads, "thread counts")->delimiter(',');
+    verb->add_option("--threads", options.threads, "thread counts")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1024));
   }
   CLI11_PARSE(app, argc, argv);
   const Status status = speed->parsed()       ? compare_speed(options)

@@ -272,7 +272,7 @@ void LlamaPeer::rest() {
   resting_ = true;
 }
 
-Status LlamaPeer::run(std::span<const int32_t> tokens, bool every_row) {
+Status LlamaPeer::run(std::span<const int32_t> tokens, size_t n_rows) {
   if (tokens.empty() || position_ + static_cast<int32_t>(tokens.size()) > options_.n_ctx) {
     return Refusal(kPeerFailed, cat(tokens.size(), " tokens at position ", position_,
                                     " do not fit its context of ", options_.n_ctx));
@@ -285,7 +285,7 @@ Status LlamaPeer::run(std::span<const int32_t> tokens, bool every_row) {
     batch_.position[i] = position_ + i;
     batch_.n_seq_id[i] = 1;
     batch_.seq_id[i][0] = 0;
-    batch_.wants_logits[i] = every_row || i == count - 1;
+    batch_.wants_logits[i] = static_cast<size_t>(i) < n_rows || i == count - 1;
   }
   if (library_.api().decode(context_, batch_) != 0) {
     return Refusal(kPeerFailed, "llama_decode failed");
@@ -300,20 +300,20 @@ Status LlamaPeer::run(std::span<const int32_t> tokens, bool every_row) {
 }
 
 Status LlamaPeer::feed(std::span<const int32_t> tokens) {
-  return run(tokens, false);
+  return run(tokens, 0);
 }
 
 std::span<const float> LlamaPeer::logits() {
   return {library_.api().get_logits_ith(context_, last_row_), static_cast<size_t>(n_vocab_)};
 }
 
-Result<std::vector<float>> LlamaPeer::all_rows(std::span<const int32_t> tokens) {
+Result<std::vector<float>> LlamaPeer::rows(std::span<const int32_t> tokens, size_t n_rows) {
   TRY_DO(reset());
-  TRY_DO(run(tokens, true));
+  TRY_DO(run(tokens, n_rows));
   std::vector<float> rows;
-  rows.reserve(tokens.size() * static_cast<size_t>(n_vocab_));
-  for (int32_t i = 0; i < static_cast<int32_t>(tokens.size()); ++i) {
-    const float* row = library_.api().get_logits_ith(context_, i);
+  rows.reserve(n_rows * static_cast<size_t>(n_vocab_));
+  for (size_t i = 0; i < n_rows; ++i) {
+    const float* row = library_.api().get_logits_ith(context_, static_cast<int32_t>(i));
     rows.insert(rows.end(), row, row + n_vocab_);
   }
   return rows;

@@ -54,16 +54,16 @@ class LlamaPeer final : public Contender {
   [[nodiscard]] std::span<const float> logits() override;
   void rest() override;
 
-  /// Forgets the context, runs `tokens` in one call, and returns every row, tokens.size() * n_vocab
-  /// values.
-  [[nodiscard]] Result<std::vector<float>> all_rows(std::span<const int32_t> tokens);
+  /// Forgets the context, runs `tokens` in one call, and returns the first `n_rows` rows, n_rows *
+  /// n_vocab values.
+  [[nodiscard]] Result<std::vector<float>> rows(std::span<const int32_t> tokens, size_t n_rows);
   /// No BOS is added; "<|im_start|>" and its like are plain text unless `special`.
   [[nodiscard]] std::vector<int32_t> tokenize(std::string_view text, bool special) const;
   [[nodiscard]] int32_t n_vocab() const { return n_vocab_; }
 
  private:
   LlamaPeer(const LlamaLibrary& library, const PeerOptions& options);
-  [[nodiscard]] Status run(std::span<const int32_t> tokens, bool every_row);
+  [[nodiscard]] Status run(std::span<const int32_t> tokens, size_t n_rows);
   void drop_pool();
   void wake();
 
