@@ -22,6 +22,7 @@ if [ "$(uname -m)" != x86_64 ]; then
 fi
 
 "$root/tools/setup.sh" python
+mkdir -p "$root/build"
 work=$(mktemp -d "$root/build/arrow.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 say "downloading $requirement (52 MiB)"
