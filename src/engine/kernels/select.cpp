@@ -7,6 +7,7 @@
 #include "engine/kernels/refusals.h"
 #if defined(ASSAY_KERNELS_X86)
 #include "engine/kernels/avx2/table.h"
+#include "engine/kernels/avx512vnni/table.h"
 #endif
 
 namespace assay::engine::kernels {
@@ -17,7 +18,7 @@ constexpr std::string_view kNames[] = {"amx", "avx512vnni", "avx2", "scalar"};
 
 constexpr const KernelTable* kBuilt[] = {
 #if defined(ASSAY_KERNELS_X86)
-    &kAvx2Table,
+    &kAvx512VnniTable, &kAvx2Table,
 #endif
     &kScalarTable};
 

@@ -200,14 +200,17 @@ class CpuBackend final : public Backend {
     if (n_rows == 0) return;
     const int64_t group = n_heads / shape.n_kv_heads;  // query heads of one KV head
     const int64_t queries = group * n_rows;  // row-major: the heads of a row are neighbours
-    const int64_t tile = kernels::kQueriesMax;
+    // Four queries share each key that is loaded; with too few tiles for the threads, one each.
+    const bool few = shape.n_kv_heads * ceil_div(queries, kernels::kQueriesMax) < 4 * pool_.size();
+    const int64_t tile = few && pool_.size() > 1 ? 1 : kernels::kQueriesMax;
     const int64_t tiles = ceil_div(queries, tile);
     reserve_scratch(kernels::attention_scratch_bytes(pos0 + n_rows, kv.v_stride()));
 
     pool_.run(tiles * shape.n_kv_heads, [&](int64_t chunk, int thread) {
-      // The longest rows first: the last chunks are the short ones.
-      const int64_t kv_head = chunk % shape.n_kv_heads;
-      const int64_t first = (tiles - 1 - chunk / shape.n_kv_heads) * tile;
+      // One KV head after the other, so that its keys and values stay in the cache; the longest
+      // rows of each first.
+      const int64_t kv_head = chunk / tiles;
+      const int64_t first = (tiles - 1 - chunk % tiles) * tile;
       kernels::Attention a;
       a.k = kv.keys(layer, kv_head);
       a.v = kv.values(layer, kv_head);

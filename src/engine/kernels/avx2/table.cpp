@@ -204,7 +204,7 @@ bool runs_on(const CpuFeatures& cpu) noexcept {
 
 }  // namespace
 
-const KernelTable kAvx2Table = {
+constinit const KernelTable kAvx2Table = {
     .name = "avx2",
     .needs = "AVX2, FMA and F16C",
     .runs_on = runs_on,
