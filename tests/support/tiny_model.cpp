@@ -175,6 +175,25 @@ void TinyModel::quantise(uint32_t type_id) {
   }
 }
 
+void TinyModel::add_byte_tokenizer() {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+  std::vector<int32_t> types = {2, 3, 3};
+  for (size_t byte = 0; byte < 256; ++byte) {
+    tokens.push_back(cat("<0x", kDigits[byte / 16], kDigits[byte % 16], ">"));
+    types.push_back(6);
+  }
+  keys["tokenizer.ggml.model"] = std::string("llama");
+  std::vector<float> scores;
+  for (size_t id = 0; id < tokens.size(); ++id) scores.push_back(-static_cast<float>(id));
+  keys["tokenizer.ggml.scores"] = std::move(scores);
+  keys["tokenizer.ggml.tokens"] = std::move(tokens);
+  keys["tokenizer.ggml.token_type"] = std::move(types);
+  keys["tokenizer.ggml.unknown_token_id"] = 0u;
+  keys["tokenizer.ggml.bos_token_id"] = 1u;
+  keys["tokenizer.ggml.eos_token_id"] = 2u;
+}
+
 std::string TinyModel::bytes() const {
   Writer writer;
   for (const auto& [key, value] : keys) {
@@ -183,6 +202,7 @@ std::string TinyModel::bytes() const {
     if (const auto* yes = std::get_if<bool>(&value)) writer.add_bool(key, *yes);
     if (const auto* text = std::get_if<std::string>(&value)) writer.add_string(key, *text);
     if (const auto* ints = std::get_if<std::vector<int32_t>>(&value)) writer.add_i32s(key, *ints);
+    if (const auto* reals = std::get_if<std::vector<float>>(&value)) writer.add_f32s(key, *reals);
     if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
       writer.add_strings(key, *texts);
     }

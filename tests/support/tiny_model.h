@@ -45,7 +45,7 @@ struct TinySizes {
 class TinyModel {
  public:
   using Value = std::variant<uint32_t, float, bool, std::string, std::vector<int32_t>,
-                             std::vector<std::string>>;
+                             std::vector<float>, std::vector<std::string>>;
 
   /// A complete model of architecture `arch` ("llama", "qwen2", "qwen3").
   TinyModel(std::string_view arch, const TinySizes& sizes);
@@ -58,6 +58,10 @@ class TinyModel {
   [[nodiscard]] const std::vector<float>& values(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const;
   void drop(std::string_view name);
+
+  /// Adds a SentencePiece vocabulary of 259 tokens: unknown, begin, end, and the 256 bytes; every
+  /// byte of a text becomes one token, after a space. The model's n_vocab must be 259.
+  void add_byte_tokenizer();
 
   /// Stores every 2-D tensor with rows of whole blocks as this type from now on.
   void quantise(uint32_t type_id);

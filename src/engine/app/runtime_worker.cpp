@@ -48,6 +48,9 @@ int run_runtime_worker(int argc, char** argv) {
   if (!channel) return refuse(channel.refusal());
   const auto command = assay::worker::parse_worker_command(argc, argv);
   if (!command) return refuse(command.refusal());
+  if (command->weights.empty()) {
+    return refuse(Refusal(cli::kUsageMissingFlag, "missing required --weights"));
+  }
   const auto threads = number_of(command->rest, "--threads");
   if (!threads) return refuse(threads.refusal());
   const auto n_ctx = number_of(command->rest, "--ctx");

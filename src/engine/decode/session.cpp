@@ -169,8 +169,9 @@ int64_t Session::drain() {
 
 model::Forward& Session::forward(int64_t n_rows) {
   auto& forward = n_rows == 1 ? decode_ : prefill_;
-  if (!forward) {
-    forward = std::make_unique<model::Forward>(*model_, *backend_, n_rows == 1 ? 1 : n_chunk_);
+  if (!forward || forward->rows_max() < n_rows) {
+    forward.reset();  // the old scratch goes before the new one comes
+    forward = std::make_unique<model::Forward>(*model_, *backend_, n_rows);
   }
   return *forward;
 }

@@ -93,7 +93,7 @@ class Session {
   int64_t n_chunk_;
   std::unique_ptr<backend::KvCache> kv_;
   std::unique_ptr<model::Forward> decode_;   // scratch for one row
-  std::unique_ptr<model::Forward> prefill_;  // scratch for n_chunk rows
+  std::unique_ptr<model::Forward> prefill_;  // scratch for as many rows as the widest call had
   std::vector<int32_t> tokens_;
   std::vector<float> logits_;  // [n_vocab]
   bool has_logits_ = false;

@@ -13,8 +13,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "engine/backend/backend.h"
 #include "engine/model/model.h"
@@ -48,13 +48,16 @@ class Forward {
   backend::Backend& backend_;
   int64_t rows_max_;
   backend::RopeSpec rope_;
-  std::vector<float> h_;        // [rows_max][n_embd] the residual stream
-  std::vector<float> q_;        // [rows_max][n_heads * head_dim]
-  std::vector<float> k_, v_;    // [rows_max][n_kv_heads * head_dim]
-  std::vector<float> o_;        // [rows_max][n_heads * head_dim] attention's result
-  std::vector<float> gate_;     // [rows_max][n_ff]
-  std::vector<float> up_;       // the same, only where gate or up have a bias
-  backend::RopeAngles angles_;  // of the rows in work
+  int64_t scratch_floats_ = 0;
+  std::unique_ptr<float[]> scratch_;  // not initialised: pages are taken when rows first reach them
+  float* h_ = nullptr;                // [rows_max][n_embd] the residual stream
+  float* q_ = nullptr;                // [rows_max][n_heads * head_dim]
+  float* k_ = nullptr;                // [rows_max][n_kv_heads * head_dim]
+  float* v_ = nullptr;                // [rows_max][n_kv_heads * head_dim]
+  float* o_ = nullptr;                // [rows_max][n_heads * head_dim] attention's result
+  float* gate_ = nullptr;             // [rows_max][n_ff]
+  float* up_ = nullptr;               // [rows_max][n_ff], only where gate or up have a bias
+  backend::RopeAngles angles_;        // of the rows in work
 };
 
 }  // namespace assay::engine::model

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "engine/worker/host.h"
-#include "engine/worker/refusals.h"
+#include "worker/refusals.h"
 
 namespace assay::engine::worker {
 
@@ -27,7 +27,8 @@ Result<uint64_t> SessionEngine::drain() {
 
 Result<int32_t> SessionEngine::narrow(int64_t token) const {
   if (token < 0 || token >= model_.hyper().n_vocab) {
-    return Refusal(kTokenRange, cat("a token id is not in 0..", model_.hyper().n_vocab - 1));
+    return Refusal(assay::worker::kTokenOutOfVocabulary,
+                   cat("a token id is not in 0..", model_.hyper().n_vocab - 1));
   }
   return static_cast<int32_t>(token);
 }

@@ -4,7 +4,7 @@
 // Out:     greedy tokens, logits, counters
 // Promise  an opener computes its whole prompt: drop_session forgets every token, and nothing is
 //          kept by what a prompt looks like
-// Errors   ENGINE-TOKEN-RANGE; the session's DECODE-* go through as they are
+// Errors   WORKER-TOKEN-OUT-OF-VOCABULARY; the session's DECODE-* go through as they are
 // Threads  as the SDK calls: one thread, one call at a time
 #pragma once
 
