@@ -169,7 +169,6 @@ void set_identity(Metrics& metrics, const Run& run, const RunRecord& record) {
 
 void set_reference(Metrics& metrics, const Run& run, const RunRecord& record) {
   const Reference& reference = *run.reference;
-  metrics.baseline_source = "serial-control-leg";
   metrics.baseline_box = reference.box;
   metrics.baseline_calibration_sha256 = reference.calibration.sha256;
   const size_t pair = record.paired_score ? record.paired_score->lower_median_pair : 0;
@@ -178,7 +177,6 @@ void set_reference(Metrics& metrics, const Run& run, const RunRecord& record) {
              scoring::golden_index_of_pair(static_cast<uint32_t>(pair + 1), run.goldens.size()))
           .sha256;
   metrics.baseline_reference_commit = reference.calibration.reference_commit;
-  metrics.official_pair_combine = scoring::name_of(run.track.contract.official_pair_combine);
   if (record.band_passed.value_or(false)) metrics.baseline_band_passed = true;
   if (record.half_control) {
     metrics.baseline_leg_prefill_seconds_per_token = record.half_control->prefill.value;
@@ -225,6 +223,7 @@ void set_correctness(scoring::ScoreDocument& document, const Run& run, const Run
 }
 
 void set_single(scoring::ScoreDocument& document, const Run& run, const RunRecord& record) {
+  bool gates_passed = true;
   if (run.path == Path::decided) {
     const auto& stored = *run.goldens.front().golden.benchmark->baseline;
     scoring::LegFigures baseline;
@@ -232,11 +231,13 @@ void set_single(scoring::ScoreDocument& document, const Run& run, const RunRecor
     baseline.decode.value = stored.decode_seconds_per_token;
     const auto verdict = scoring::evaluate_timed_run(baseline, *record.single, run.terms->timed);
     scoring::set_stored_pair(document, baseline, *record.single, verdict, run.terms->timed);
+    gates_passed = verdict.passed();
   } else {
     scoring::set_unscored(document, *record.single);
     document.passed = true;  // an unscored run passes when correctness does
   }
-  if (!record.correctness) return;
+  // A wrong engine is reported as wrong, however fast; a right one that missed a gate as that.
+  if (!record.correctness || (record.correctness->passed && !gates_passed)) return;
   set_correctness(document, run, record, run.goldens.front());
   // A local pass counts the positions of its timed windows: prefill, seed and every decode token.
   if (record.correctness->passed) {
@@ -246,21 +247,15 @@ void set_single(scoring::ScoreDocument& document, const Run& run, const RunRecor
 }
 
 void set_pairs(scoring::ScoreDocument& document, const Run& run, const RunRecord& record) {
-  const bool complete = record.paired_score.has_value();
-  auto score = record.paired_score;
-  if (!complete) {
-    // The measured pairs of a run that ended early are combined for the record; no score comes of
-    // it.
-    auto partial = scoring::combine_pairs(record.pairs, *run.terms);
-    if (!partial) return;
-    score = *std::move(partial);
+  const scoring::PairOrder order = run.track.contract.official_pair_order;
+  if (!record.paired_score) {  // ended early: the rows stand, nothing is computed from them
+    scoring::set_paired_refusal(document, record.pairs, *run.terms, order, "");
+    return;
   }
-  scoring::set_paired(document, record.pairs, *score, *run.terms,
-                      run.track.contract.official_pair_order);
-  if (!complete || !record.correctness) return;
+  scoring::set_paired(document, record.pairs, *record.paired_score, *run.terms, order);
   // A run that failed a timed gate seals no correctness result, only the state of its phases.
-  if (!score->verdict.passed()) return;
-  const uint32_t pair = record.pairs[score->lower_median_pair].pair;
+  if (!record.correctness || !record.paired_score->verdict.passed()) return;
+  const uint32_t pair = record.pairs[record.paired_score->lower_median_pair].pair;
   set_correctness(document, run, record,
                   run.goldens[scoring::golden_index_of_pair(pair, run.goldens.size())]);
 }
@@ -288,9 +283,11 @@ scoring::ScoreDocument make_document(const Run& run, const RunRecord& record,
                                      const std::optional<Refusal>& refusal) {
   scoring::ScoreDocument document;
   set_identity(document.metrics, run, record);
-  if (run.path == Path::paired) set_reference(document.metrics, run, record);
   if (record.single) set_single(document, run, record);
-  if (!record.pairs.empty()) set_pairs(document, run, record);
+  if (run.path == Path::paired) {
+    set_pairs(document, run, record);
+    set_reference(document.metrics, run, record);
+  }
   if (run.path == Path::unscored) {
     document.metrics.baseline_source = "none (local mode: unscored)";
   }

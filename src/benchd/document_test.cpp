@@ -150,6 +150,8 @@ TEST_F(PairedDocument, ARefusalKeepsThePairsWithoutAScore) {
   ASSERT_TRUE(document.metrics.paired_legs);
   EXPECT_EQ(document.metrics.paired_legs->size(), 1U);
   EXPECT_EQ(document.metrics.error, "RUN_TIMEOUT: pair 2 of 4: no answer");
+  EXPECT_EQ(document.metrics.decode_speedup, 0.0);
+  EXPECT_EQ(document.metrics.official_pair_combine, "lower_median");
   EXPECT_EQ(document.metrics.golden_hash, "");
 }
 

@@ -38,7 +38,10 @@ class JudgeRun : public JudgeTest {
     const json::Value* rows = all.find("paired_legs");
     return rows == nullptr ? 0 : rows->items().size();
   }
-  bool verifies() const { return benchd({"score", "verify", "out/score.json"}).exit_code == 0; }
+  bool verifies() const {
+    return benchd({"score", "verify", "out/score.json", "--contract", "contract.json"}).exit_code ==
+           0;
+  }
   // A lie that only the candidate's engine tells, at the n-th engine that its workspace starts.
   void lie_at_start(int n, const std::string& lie) {
     write(top_ / "lies" / ("lie-" + lie) / "model.gguf", "weights");
@@ -105,6 +108,22 @@ TEST_F(JudgeRun, AStoredPairInTheGoldenDecides) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(text_of("baseline_decode_seconds_per_token"), "1.0");
   EXPECT_THAT(result.out, testing::Not(HasSubstr("\"score\": null")));
+  EXPECT_TRUE(verifies());
+}
+
+TEST_F(JudgeRun, AStoredPairThatIsNotReachedGivesNoScore) {
+  TrackValues track;
+  track.live_control = false;
+  track.floor = 0.9;
+  write(candidate_ / "contract.json", contract_text(track));
+  GoldenValues golden;
+  golden.more_benchmark_keys =
+      ",\"baseline_prefill_seconds_per_token\":1e-12,\"baseline_decode_seconds_per_token\":1e-12";
+  write(candidate_ / "a.golden.json", golden_text(golden));
+  EXPECT_EQ(benchd_until_quiet(iterate_arguments()).exit_code, 1);
+  EXPECT_THAT(text_of("error"), StartsWith("performance floor failed: decode_speedup="));
+  EXPECT_EQ(text_of("golden_hash"), "");
+  EXPECT_THAT(text_of("local_phases"), HasSubstr("\"correctness\":\"passed\""));
   EXPECT_TRUE(verifies());
 }
 

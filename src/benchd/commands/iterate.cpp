@@ -62,7 +62,8 @@ Result<Outcome> run_and_seal(runner::World& world, const IterateOptions& options
 
 void print_summary(const Outcome& outcome, Console& console) {
   const bool colour = ::isatty(STDERR_FILENO) == 1;
-  if (!outcome.document.metrics.paired_legs.value_or(std::vector<scoring::PairedLeg>()).empty()) {
+  // Only a complete paired run has gains over its control legs.
+  if (outcome.document.metrics.paired_legs && outcome.document.metrics.decode_speedup > 0) {
     for (const std::string& line : paired_table(outcome.document, colour)) console.line(line);
   }
   if (!outcome.document.metrics.error.empty()) console.line(outcome.document.metrics.error);
