@@ -191,6 +191,10 @@ enum class Platform { mlx, cuda, cpu };
 /// Cool-gate limit in °C: mlx 40, cuda 60; none for cpu, which has no thermal reader.
 [[nodiscard]] std::optional<double> platform_cool_limit_c(Platform platform);
 
+/// The pool-based flow is refused on a track that declares it retired. Refuses
+/// PAIRED-FLOW-RETIRED-FOR-TRACK, CONTRACT-KEY-UNDECLARED
+[[nodiscard]] Status refuse_retired_paired_flow(const Contract& contract);
+
 /// A feature that this version does not run: cohorts, token tolerance, a scored regime, a prompt
 /// pool. Such a contract parses; call this where a run resolves it. Refuses
 /// CONTRACT-FEATURE-NOT-SUPPORTED naming the key

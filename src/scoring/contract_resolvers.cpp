@@ -267,6 +267,13 @@ std::optional<double> platform_cool_limit_c(Platform platform) {
   return std::nullopt;
 }
 
+Status refuse_retired_paired_flow(const Contract& contract) {
+  TRY(retired, resolve_paired_flow_retired(contract));
+  if (!retired) return {};
+  return Refusal(kPairedFlowRetired,
+                 cat("track ", contract_label(contract), " declares `paired_flow_retired`: true"));
+}
+
 Status refuse_unsupported(const Contract& contract) {
   const auto refuse = [&](std::string_view key, std::string_view what) {
     return Refusal(kContractFeatureNotSupported,

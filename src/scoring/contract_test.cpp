@@ -434,6 +434,13 @@ TEST(Contract, PermittedDraftDepths) {
   }
 }
 
+TEST(Contract, RetiredPairedFlow) {
+  EXPECT_TRUE(refuse_retired_paired_flow(parsed(R"("paired_flow_retired": false)")));
+  EXPECT_EQ(refuse_retired_paired_flow(parsed(R"("paired_flow_retired": true)")).refusal().code,
+            "PAIRED-FLOW-RETIRED-FOR-TRACK");
+  EXPECT_EQ(refuse_retired_paired_flow(parsed("")).refusal().code, "CONTRACT-KEY-UNDECLARED");
+}
+
 TEST(Contract, FeaturesOfLaterVersionsParseAndAreRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> later{
       {R"("scored_batch_size": 8)", "scored_batch_size"},
