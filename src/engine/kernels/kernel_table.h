@@ -76,8 +76,9 @@ inline constexpr int64_t kPanelRows = 16;
 
 /// Scratch of one matmul call, for any table: the unpacked codes and scales of a panel of outputs.
 [[nodiscard]] constexpr int64_t matmul_scratch_bytes(int64_t n_in, int64_t n_out) noexcept {
-  // Per panel and group: 16 * 32 codes as two nibble planes at most, 8 rows of floats.
-  return round_up(n_out, kPanelRows) / kPanelRows * (round_up(n_in, 32) / 32) * (1024 + 512) + 256;
+  // Per panel and group: 16 * 32 codes as two nibble planes at most, 8 rows of floats; once, the
+  // accumulators of a block of 64 rows.
+  return round_up(n_out, kPanelRows) / kPanelRows * (round_up(n_in, 32) / 32) * (1024 + 512) + 4096;
 }
 
 /// Scratch of one attention call: scores, and output sums.

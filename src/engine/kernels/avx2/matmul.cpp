@@ -25,6 +25,9 @@ namespace {
 
 constexpr int kFewRows = 4;               // codes of a group stay in registers for that many rows
 constexpr int64_t kPrefetchAhead = 8192;  // bytes, about 300 ns at 25 GB/s
+constexpr int64_t kStretch = 24;          // groups of a panel at a time: 15 KiB
+constexpr int64_t kRowBlockBytes = 96 * 1024;  // activations of a block of rows
+constexpr int64_t kRowBlockMax = 64;           // its accumulators: 4 KiB
 constexpr int kTileRows = 4;  // 2 vectors of outputs x 4 rows: eight 16-bit accumulators
 
 // One quantised input row.
@@ -190,23 +193,28 @@ ASSAY_INLINE void pair_sums(const PanelGroup& w, const int8_t* const q[R], __m25
       const __m256i b = _mm256_maddubs_epi16(w1, x);
       sums[0][i] = k == kFirst ? a : _mm256_add_epi16(sums[0][i], a);
       sums[1][i] = k == kFirst ? b : _mm256_add_epi16(sums[1][i], b);
+      keep_order(sums[0][i]);
+      keep_order(sums[1][i]);
     }
   }
 }
 
-// A panel against R rows.
+// Groups [first, end) of a panel against R rows. The accumulators live in `partial` (8 floats a
+// vector and row) between calls; the last one finishes.
 template <Codes kCodes, bool kOffset, int R>
 ASSAY_INLINE void tile(const PanelGroup* panel, const InputRows& in, const Product& p, int64_t o,
-                       int64_t r) {
+                       int64_t r, int64_t first, int64_t end, float* partial) {
   constexpr int kVectors = kPanelOutputs<kCodes> / 8;
-  const int64_t n_groups = in.n_in / 32;
   X x[R];
   for (int i = 0; i < R; ++i) x[i] = row_of(in, r + i);
   __m256 acc[kVectors][R];
   for (int v = 0; v < kVectors; ++v) {
-    for (int i = 0; i < R; ++i) acc[v][i] = _mm256_setzero_ps();
+    for (int i = 0; i < R; ++i) {
+      acc[v][i] =
+          first == 0 ? _mm256_setzero_ps() : _mm256_load_ps(partial + 8 * (kVectors * i + v));
+    }
   }
-  for (int64_t g = 0; g < n_groups; ++g) {
+  for (int64_t g = first; g < end; ++g) {
     const PanelGroup& w = panel[g];
     const int8_t* q[R];
     for (int i = 0; i < R; ++i) q[i] = x[i].q + 32 * g;
@@ -256,6 +264,12 @@ ASSAY_INLINE void tile(const PanelGroup* panel, const InputRows& in, const Produ
       }
     }
   }
+  if (end < in.n_in / 32) {
+    for (int v = 0; v < kVectors; ++v) {
+      for (int i = 0; i < R; ++i) _mm256_store_ps(partial + 8 * (kVectors * i + v), acc[v][i]);
+    }
+    return;
+  }
   for (int v = 0; v < kVectors; ++v) {
     if (o + 8 * v >= p.n_out) break;
     for (int i = 0; i < R; ++i) finish(p, r + i, o + 8 * v, acc[v][i]);
@@ -274,17 +288,28 @@ void many_rows(const InputRows& in, const Product& p, int64_t n_full) {
   for (int64_t o = 0; o < n_full; o += kOutputs) {
     unpack<Format>(full, o, n_groups, panels + n_panels++ * n_groups);
   }
-  // Rows outside, panels inside: four rows stay in the first-level cache while the panels, which
-  // fill the second, stream by.
-  int64_t r = 0;
-  for (; r + kTileRows <= in.n_rows; r += kTileRows) {
+  // A stretch of a panel stays in the first-level cache while a block of rows, which stays in the
+  // second, passes by.
+  float* const partial = reinterpret_cast<float*>(panels + n_panels * n_groups);
+  const int64_t fitting = kRowBlockBytes / in.n_in / kTileRows * kTileRows;
+  const int64_t block = fitting < kTileRows      ? kTileRows
+                        : fitting > kRowBlockMax ? kRowBlockMax
+                                                 : fitting;
+  for (int64_t begin = 0; begin < in.n_rows; begin += block) {
+    const int64_t end = begin + block < in.n_rows ? begin + block : in.n_rows;
     for (int64_t i = 0; i < n_panels; ++i) {
-      tile<kCodes, Format::kOffset, kTileRows>(panels + i * n_groups, in, full, i * kOutputs, r);
-    }
-  }
-  for (; r < in.n_rows; ++r) {
-    for (int64_t i = 0; i < n_panels; ++i) {
-      tile<kCodes, Format::kOffset, 1>(panels + i * n_groups, in, full, i * kOutputs, r);
+      for (int64_t g = 0; g < n_groups; g += kStretch) {
+        const int64_t g_end = g + kStretch < n_groups ? g + kStretch : n_groups;
+        int64_t r = begin;
+        for (; r + kTileRows <= end; r += kTileRows) {
+          tile<kCodes, Format::kOffset, kTileRows>(panels + i * n_groups, in, full, i * kOutputs, r,
+                                                   g, g_end, partial + (r - begin) * kOutputs);
+        }
+        for (; r < end; ++r) {
+          tile<kCodes, Format::kOffset, 1>(panels + i * n_groups, in, full, i * kOutputs, r, g,
+                                           g_end, partial + (r - begin) * kOutputs);
+        }
+      }
     }
   }
 }

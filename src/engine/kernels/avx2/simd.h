@@ -30,6 +30,12 @@ ASSAY_INLINE __m256i broadcast_i32(const void* p) {
   return _mm256_set1_epi32(load_i32(p));
 }
 
+/// Keeps the compiler from regrouping a sum of integers: GCC turns the chains of a tile into trees,
+/// which need more registers than there are.
+ASSAY_INLINE void keep_order(__m256i& sum) {
+  __asm__("" : "+x"(sum));
+}
+
 /// quant::sum16 of lanes low (0..7) and high (8..15).
 ASSAY_INLINE float sum16(__m256 low, __m256 high) {
   const __m256 eight = _mm256_add_ps(low, high);
