@@ -3,6 +3,8 @@
 // One decode step of an engine that computes nothing (assay-mock-engine, through World, Session and
 // the real child process) against a bare pipe ping-pong of the same bytes, in turns of a few
 // hundred trips in one process. Prints one JSON line; the target is ratio <= 1.25.
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -67,9 +69,28 @@ std::pair<size_t, size_t> wire_sizes(const std::string& nonce) {
           protocol::write_response(response).size() + 1};
 }
 
-Status measure(const std::filesystem::path& programs, const Sizes& sizes) {
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+/// Pins this thread, and what it starts from now on.
+void pin_to(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+Status measure(const std::filesystem::path& programs, const Sizes& sizes, std::string_view name,
+               int judge_cpu, int child_cpu) {
   const auto world = runner::make_real_world();
-  const runner::InterruptGuard guard;
+  pin_to(child_cpu);
   runner::WorkerCommand command;
   command.executable = programs / "bin" / "assay-mock-engine";
   command.weights = "none";
@@ -77,6 +98,7 @@ Status measure(const std::filesystem::path& programs, const Sizes& sizes) {
   runner::Session& session = worker.session;
   const auto [request_size, answer_size] = wire_sizes(session.hello().nonce);
   bench::BarePipe bare((programs / "bench" / "pingpong_child").string(), request_size, answer_size);
+  pin_to(judge_cpu);
 
   TRY(seed_token, session.decode_begin(std::vector<int64_t>{1, 2, 3}, std::nullopt));
   const Duration patience = std::chrono::seconds(600);
@@ -108,7 +130,7 @@ Status measure(const std::filesystem::path& programs, const Sizes& sizes) {
   std::sort(bare_us.begin(), bare_us.end());
   const double judge_p50 = quantile(judge_us, 0.5), bare_p50 = quantile(bare_us, 0.5);
   std::printf("%s\n", json::write(json::Value::object({
-                                      {"name", "judge_roundtrip"},
+                                      {"name", name},
                                       {"judge_us", judge_p50},
                                       {"bare_us", bare_p50},
                                       {"ratio", judge_p50 / bare_p50},
@@ -140,7 +162,15 @@ int main(int argc, char** argv) {
   }
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto status = measure(self.parent_path().parent_path(), sizes);
+  const auto programs = self.parent_path().parent_path();
+  const runner::InterruptGuard guard;
+
+  const auto cpus = allowed_cpus();
+  auto status =
+      cpus.size() < 2 ? Status() : measure(programs, sizes, "judge_roundtrip", cpus[0], cpus[1]);
+  if (cpus.size() < 2)
+    std::fprintf(stderr, "roundtrip_bench: one CPU: two of them are not measured\n");
+  if (status) status = measure(programs, sizes, "judge_roundtrip_one_cpu", cpus[0], cpus[0]);
   if (!status) {
     std::fprintf(stderr, "roundtrip_bench: %s\n", status.refusal().text().c_str());
     return 1;

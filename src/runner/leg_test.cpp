@@ -43,15 +43,17 @@ class LegTest : public ::testing::Test {
     plan.prefill.warmup_runs = 1;
   }
 
-  Result<MeasuredLeg> measure() {
-    world.engines.push(std::make_unique<ScriptedTransport>(
+  Result<MeasuredLeg> measure(const std::function<void(ScriptedTransport&)>& adjust = {}) {
+    auto transport = std::make_unique<ScriptedTransport>(
         std::vector<std::string>{replies.hello_line()},
         [this](const std::string& line) {
           auto lines = replies.answer(line);
           world.clock += cost(replies.requests.back());
           return lines;
         },
-        log));
+        log);
+    if (adjust) adjust(*transport);
+    world.engines.push(std::move(transport));
     return measure_leg(world, command, plan);
   }
 
@@ -114,6 +116,25 @@ TEST_F(LegTest, AFaultInTheWarmUpFailsTheLegAndSaysSo) {
   EXPECT_THAT(measure().refusal().detail, ::testing::StartsWith("reference warmup leg failed: "));
 }
 
+TEST_F(LegTest, AFaultOfAnyReadOrWriteEndsTheLegByName) {
+  ASSERT_TRUE(measure());
+  const int reads = log->reads;
+  const int writes = static_cast<int>(log->written.size());
+  ASSERT_EQ(reads, writes + 1);  // the hello
+  for (int n = 1; n <= reads + writes; ++n) {
+    log = std::make_shared<TransportLog>();
+    replies.requests.clear();
+    auto leg = measure([&](ScriptedTransport& transport) {
+      if (n <= reads) transport.failing_read = {n, LineRead::Kind::end_of_stream};
+      if (n > reads) transport.failing_write.emplace(n - reads, Refusal(kIo, "the test's fault"));
+    });
+    ASSERT_FALSE(leg) << n;
+    EXPECT_EQ(leg.refusal().code, n <= reads ? protocol::kProtocol.code : kIo.code) << n;
+    EXPECT_EQ(log->post_mortems, 1) << n;
+    EXPECT_TRUE(log->closed.has_value()) << n;
+  }
+}
+
 TEST_F(LegTest, GateRecordsNamePairLegAndPhase) {
   plan.leg = "control";
   auto leg = measure();
@@ -151,10 +172,10 @@ TEST_F(LegTest, WhatTheEngineCannotDoIsRefusedBeforeTheGates) {
 }
 
 TEST_F(LegTest, FrontLoadingIsRefusedByName) {
-  // Seed 100 + 80 ms, decode 10 ms: the excess could hold the decode work.
+  // Seed 100 + 200 ms, decode 10 ms: the excess could hold the decode work.
   cost = [](const Request& request) -> Duration {
     if (request.kind == "prefill") return milliseconds(100);
-    if (request.kind == "free_decode_begin") return milliseconds(180);
+    if (request.kind == "free_decode_begin") return milliseconds(300);
     return milliseconds(10);
   };
   EXPECT_EQ(measure().refusal().code, "FRONT-LOADED-DECODE");

@@ -7,10 +7,10 @@
 #include "protocol/line.h"
 #include "protocol/refusals.h"
 #include "protocol/spec.h"
+#include "protocol/step_lines.h"
 #include "protocol/verb.h"
 #include "runner/refusals.h"
 #include "runner/scrub.h"
-#include "runner/step_lines.h"
 #include "scoring/refusals.h"
 
 namespace assay::runner {
@@ -234,7 +234,7 @@ Result<Session> Session::open(World& world, std::unique_ptr<LineTransport> trans
   auto hello = protocol::check_hello(state->response);
   if (!hello) return state->fail(std::move(hello).refusal());
   state->hello = *std::move(hello);
-  state->answer_middle = token_answer_middle(state->hello.nonce);
+  state->answer_middle = protocol::token_answer_middle(state->hello.nonce);
   return Session(std::move(state));
 }
 
@@ -329,9 +329,10 @@ Result<int64_t> Session::decode_step(int64_t token) {
   constexpr Verb verb = Verb::decode_step;
   TRY_DO(state_->begin_exchange(verb));
   state_->line.clear();
-  append_decode_step(state_->line, state_->last_id, token);
+  protocol::append_decode_step(state_->line, {state_->last_id, token});
   TRY(answer, state_->transmit(verb));
-  if (const auto known = match_token_answer(answer, state_->last_id, state_->answer_middle)) {
+  if (const auto known =
+          protocol::match_token_answer(answer, state_->last_id, state_->answer_middle)) {
     return *known;
   }
   TRY_DO(state_->accept(verb, answer));

@@ -1,5 +1,5 @@
 // Waiting on the operating system: the monotonic clock, interrupts, and a bounded wait for a
-// descriptor. Every wait of RealWorld and its processes goes through here.
+// descriptor. (The one wait that does not go through here is the read under a ReadGuard.)
 #pragma once
 
 #include <functional>

@@ -9,6 +9,7 @@
 #include "protocol/fields.h"
 #include "protocol/line.h"
 #include "protocol/spec.h"
+#include "protocol/step_lines.h"
 #include "worker/refusals.h"
 
 namespace assay::worker {
@@ -45,7 +46,10 @@ std::string_view phase_name(Adapter::Phase phase) {
 }  // namespace
 
 Adapter::Adapter(Engine& engine, const ServeOptions& options)
-    : engine_(engine), options_(options), facts_(engine.facts()) {
+    : engine_(engine),
+      options_(options),
+      facts_(engine.facts()),
+      answer_middle_(protocol::token_answer_middle(options.nonce)) {
   ENSURE(!options_.nonce.empty());
   for (const std::string& capability : facts_.capabilities) {
     ENSURE(capability == protocol::kFreeRunDecode);
@@ -70,7 +74,24 @@ void Adapter::hello(std::string& out) {
   write(out);
 }
 
+// The decode step's own path: what dispatch would do, without the codec's cost on every token.
+bool Adapter::answer_step(std::string_view line, std::string& out) {
+  if (phase_ != Phase::decode || answer_middle_.empty()) return false;
+  const auto request = protocol::match_decode_step(line);
+  if (!request) return false;
+  if (const auto token = engine_.step(request->token)) {
+    ++completed_work_;
+    protocol::append_token_answer(out, request->id, answer_middle_, *token);
+    out.push_back('\n');
+  } else {
+    refuse(request->id, token.refusal());
+    write(out);
+  }
+  return true;
+}
+
 void Adapter::answer(std::string_view line, std::string& out) {
+  if (answer_step(line, out)) return;
   response_ = {};
   response_.nonce = options_.nonce;
   response_.ok = true;

@@ -38,6 +38,7 @@ class Adapter {
   [[nodiscard]] int64_t completed_work() const { return completed_work_; }
 
  private:
+  bool answer_step(std::string_view line, std::string& out);
   Status dispatch();
   Status check_posture(protocol::Verb verb) const;
   Status open(Phase phase);
@@ -60,6 +61,7 @@ class Adapter {
   Engine& engine_;
   const ServeOptions options_;
   const Facts facts_;
+  const std::string answer_middle_;  // protocol/step_lines.h
   Phase phase_ = Phase::idle;
   int64_t completed_work_ = 0;
   protocol::Request request_;    // being answered

@@ -1,4 +1,4 @@
-#include "runner/step_lines.h"
+#include "protocol/step_lines.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "protocol/codec.h"
 
-namespace assay::runner {
+namespace assay::protocol {
 namespace {
 
 std::vector<int64_t> numbers() {
@@ -27,26 +27,32 @@ std::vector<int64_t> numbers() {
 
 TEST(StepLines, TheRequestIsTheCodecs) {
   for (const int64_t value : numbers()) {
-    protocol::Request request;
+    Request request;
     request.id = value;
     request.kind = "decode_step";
     request.token = -value / 2;
     std::string line;
-    append_decode_step(line, request.id, *request.token);
-    EXPECT_EQ(line, protocol::write_request(request));
+    append_decode_step(line, {request.id, *request.token});
+    EXPECT_EQ(line, write_request(request));
+    const auto step = match_decode_step(line);
+    ASSERT_TRUE(step) << line;
+    EXPECT_EQ(step->id, request.id);
+    EXPECT_EQ(step->token, request.token);
   }
 }
 
 TEST(StepLines, TheCodecsAnswerIsRecognised) {
   for (const int64_t value : numbers()) {
-    protocol::Response response;
+    Response response;
     response.id = value;
     response.nonce = "n0 !#$";
     response.ok = true;
     response.token = value;
-    EXPECT_EQ(match_token_answer(protocol::write_response(response), value,
-                                 token_answer_middle(*response.nonce)),
-              value);
+    const std::string middle = token_answer_middle(*response.nonce);
+    EXPECT_EQ(match_token_answer(write_response(response), value, middle), value);
+    std::string line;
+    append_token_answer(line, value, middle, value);
+    EXPECT_EQ(line, write_response(response));
   }
 }
 
@@ -71,6 +77,21 @@ TEST(StepLines, EveryOtherLineGoesToTheCodec) {
   }
 }
 
+TEST(StepLines, EveryOtherRequestGoesToTheCodec) {
+  for (const char* line :
+       {R"({"id":7,"kind":"decode_step","token":05})",
+        R"({"id":-0,"kind":"decode_step","token":5})",
+        R"({"id":7,"kind":"decode_step","token":5.0})", R"({"id":7,"kind":"decode_step"})",
+        R"({"id":7,"kind":"correctness_step","token":5})",
+        R"({"kind":"decode_step","id":7,"token":5})",
+        R"({"id":7,"kind":"decode_step","token":5,"count":1})",
+        R"({"id":7,"kind":"decode_step","token":5})"
+        " ",
+        R"({"id":7,"kind":"decode_step","token":9223372036854775808})", ""}) {
+    EXPECT_FALSE(match_decode_step(line)) << line;
+  }
+}
+
 TEST(StepLines, ANonceThatNeedsEscapesIsLeftToTheCodec) {
   EXPECT_EQ(token_answer_middle("a\"b"), "");
   EXPECT_EQ(token_answer_middle("a\\b"), "");
@@ -78,4 +99,4 @@ TEST(StepLines, ANonceThatNeedsEscapesIsLeftToTheCodec) {
 }
 
 }  // namespace
-}  // namespace assay::runner
+}  // namespace assay::protocol
