@@ -1,4 +1,5 @@
-// Settling a run: every input is read once, judged, and joined, before the first engine starts.
+// Settling a run: every input is read once, judged, and joined, before the first engine starts. The
+// numbers at the calls are the steps of docs/run.md.
 #include <unistd.h>
 
 #include <algorithm>
@@ -224,17 +225,17 @@ Result<Run> settle_run(runner::World& world, EnvironmentReader& environment, Fil
   run.options = options;
   TRY(harness, harness_hash(root, {}));  // 1
   run.harness_hash = std::move(harness);
-  TRY(track, load_track(world, environment, options.contract, std::nullopt));  // 2 to 4
+  TRY(track, load_track(world, environment, options.contract, std::nullopt));  // 2
   run.track = std::move(track);
-  TRY_DO(refuse_not_offered(options, run.track, environment));
+  TRY_DO(refuse_not_offered(options, run.track, environment));  // 3
   TRY_DO(scoring::refuse_unsupported(run.track.contract));
   TRY_DO(check_spec_permitted(options, run.track, environment));
   run.decode_steps = decode_steps_of(options.mode, run.track.window);
   const GoldenArity arity{required_steps_of(options.mode, run.track.window), run.decode_steps};
-  TRY(pins, pair_pins(options.golden_pins, options.goldens.size(), "--golden"));  // 5
+  TRY(pins, pair_pins(options.golden_pins, options.goldens.size(), "--golden"));  // 4
   TRY(goldens, load_goldens(world, run.track, options.goldens, pins, arity));
   run.goldens = std::move(goldens);
-  TRY(path, choose_path(options, run.track, run.goldens, environment, console));
+  TRY(path, choose_path(options, run.track, run.goldens, environment, console));  // 5
   run.path = path;
   if (path == Path::paired) {
     TRY(control_pins,
@@ -259,11 +260,11 @@ Result<Run> settle_run(runner::World& world, EnvironmentReader& environment, Fil
     run.reference = std::move(reference);
   }
   TRY_DO(require_executable(run.candidate.command.executable));
-  TRY(program, identify_program(run.candidate.command.executable, digests));
+  TRY(program, identify_program(run.candidate.command.executable, digests));  // 7
   run.candidate_program = std::move(program);
   TRY(self, identify_self(digests));
   run.benchd_program = std::move(self);
-  const runner::Instant weights_start = world.now();  // 7
+  const runner::Instant weights_start = world.now();
   TRY(entries, list_weights(run.candidate.command.weights));
   const unsigned threads = digest_threads(entries.size());
   TRY(weights, digest_weights(entries, digests, threads));
