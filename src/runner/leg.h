@@ -73,10 +73,10 @@ struct OpenWorker {
                                                   int64_t vocab_size);
 
 /// How far the seed prefill may exceed the timed prefill of the same number of tokens. Both are the
-/// same forward; on quiet machines they agree within a few percent. One run of the one stands against
-/// a median of a few of the other, and an honest engine may stall to twice its time once: 1.25 times
-/// more is allowed (2.25 in all). Work that is put off or done ahead shows as a multiple of that. An
-/// excess below 5 ms is scheduling noise however large the ratio.
+/// same forward; on quiet machines they agree within a few percent. One run of the one stands
+/// against a median of a few of the other, and an honest engine may stall to twice its time
+/// once: 1.25 times more is allowed (2.25 in all). Work that is put off or done ahead shows as a
+/// multiple of that. An excess below 5 ms is scheduling noise however large the ratio.
 inline constexpr double kSeedPrefillExcessMax = 1.25;
 inline constexpr double kSeedPrefillSlackSeconds = 0.005;
 /// Refuses FRONT-LOADED-DECODE (the decode run took less time than the excess, which could hide

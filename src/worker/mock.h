@@ -21,7 +21,7 @@ struct MockOptions {
   std::vector<std::string> spec_modes = {std::string(protocol::kSerial),
                                          std::string(protocol::kMtp)};
   uint64_t residual_bytes = 0;              // what a drain leaves behind
-  std::optional<int64_t> fault_token{};       // an input with this id fails (WORKER-MOCK-FAULT)
+  std::optional<int64_t> fault_token{};     // an input with this id fails (WORKER-MOCK-FAULT)
   std::vector<std::string>* log = nullptr;  // gets "Dropped", "Drained", "Created", "Forward"
 };
 

@@ -64,9 +64,9 @@ enum class RopePairs {
 /// What decides the angles: theta(pos, i) = pos * scale * base^(-2 i / n_rot) / factors[i].
 struct RopeSpec {
   RopePairs pairs = RopePairs::adjacent;
-  int64_t n_rot = 0;               // leading values of each head that turn; the others stay
-  double base = 10000.0;           // rope.freq_base
-  double scale = 1.0;              // linear scaling: 1 / rope.scaling.factor
+  int64_t n_rot = 0;                 // leading values of each head that turn; the others stay
+  double base = 10000.0;             // rope.freq_base
+  double scale = 1.0;                // linear scaling: 1 / rope.scaling.factor
   std::span<const float> factors{};  // [n_rot / 2] (rope_freqs.weight), or empty for ones
 };
 
