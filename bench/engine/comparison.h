@@ -31,8 +31,11 @@ struct ComparisonOptions {
 /// Prefill and decode tokens a second of both, and their ratio, for each thread count.
 [[nodiscard]] Status compare_speed(const ComparisonOptions& options);
 
-/// Fraction of `prompt` teacher-forced positions at which both choose the same token. Refuses
-/// BENCH-OURS-WRONG below `agreement_min`.
+/// Teacher-forced positions at which both choose the same token: over the text's first `prompt`
+/// tokens, and over what the recorded reference generated. Quantised arithmetic leaves near ties
+/// open, and the peer itself decides some of them differently with other settings; so the share of
+/// positions that agree or are near ties (kNearTie) is what BENCH-OURS-WRONG refuses below
+/// `agreement_min`, and the plain share is printed beside the peer's agreement with itself.
 [[nodiscard]] Status compare_answers(const ComparisonOptions& options, double agreement_min);
 
 void print_line(const json::Value& value);

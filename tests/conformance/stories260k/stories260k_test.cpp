@@ -52,9 +52,8 @@ TEST(Stories260K, TellsTheKnownStory) {
                                   401, 396, 267, 337, 410, 408, 419, 292, 411, 322, 265, 282}));
   ASSERT_NE(answer.find("text"), nullptr);
   const std::string& text = answer.find("text")->string();
-  EXPECT_EQ(text,
-            ", there was a little girl named Lily. She loved to play outside in the park. One day, "
-            "she saw a big, red ball.");
+  // The 24 tokens end in the middle of "park".
+  EXPECT_EQ(text, ", there was a little girl named Lily. She loved to play outside in the p");
 }
 
 }  // namespace
