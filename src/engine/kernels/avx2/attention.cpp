@@ -26,7 +26,7 @@ struct F16Cache {
 
 // Scores of Q queries with B blocks of keys from `block`: 2 Q B accumulators.
 template <class Cache, int Q, int B>
-ASSAY_INLINE void scores(const Attention& a, int64_t block, float* const p[4]) {
+void scores(const Attention& a, int64_t block, float* const p[4]) {
   using Element = typename Cache::Element;
   const int64_t block_size = a.head_dim * kKeyBlock;
   const Element* k = reinterpret_cast<const Element*>(a.k) + block * block_size;
@@ -55,7 +55,7 @@ ASSAY_INLINE void scores(const Attention& a, int64_t block, float* const p[4]) {
 }
 
 // Scores to weights exp(s - max); returns 1 / their sum.
-ASSAY_INLINE float softmax(float* p, int64_t n) {
+float softmax(float* p, int64_t n) {
   const int64_t full = n / 16 * 16;
   const __m256i low_lanes = first_lanes(n - full);
   const __m256i high_lanes = first_lanes(n - full - 8);
@@ -97,8 +97,7 @@ ASSAY_INLINE float softmax(float* p, int64_t n) {
 
 // Weighted sums of V vectors of values from dimension d on, for Q queries.
 template <class Cache, int Q, int V>
-ASSAY_INLINE void values(const Attention& a, int64_t d, const float* const p[4],
-                         const float inverse[4]) {
+void values(const Attention& a, int64_t d, const float* const p[4], const float inverse[4]) {
   using Element = typename Cache::Element;
   int64_t common = a.n_keys[0];
   int64_t most = a.n_keys[0];

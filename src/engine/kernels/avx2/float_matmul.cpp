@@ -29,7 +29,7 @@ struct Bf16Weights {
 
 // O weight rows against R input rows: O * R * 2 accumulators.
 template <class Weights, int O, int R>
-ASSAY_INLINE void tile(const InputRows& in, const Product& p, int64_t o, int64_t r) {
+void tile(const InputRows& in, const Product& p, int64_t o, int64_t r) {
   using Element = typename Weights::Element;
   const Element* w[O];
   const float* x[R];
@@ -83,7 +83,7 @@ ASSAY_INLINE void tile(const InputRows& in, const Product& p, int64_t o, int64_t
 }
 
 template <class Weights, int O>
-ASSAY_INLINE void rows(const InputRows& in, const Product& p, int64_t o) {
+void rows(const InputRows& in, const Product& p, int64_t o) {
   int64_t r = 0;
   for (; r + 2 <= in.n_rows; r += 2) tile<Weights, O, 2>(in, p, o, r);
   if (r < in.n_rows) tile<Weights, O, 1>(in, p, o, r);

@@ -12,6 +12,7 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <cstring>
 
 #include "engine/kernels/avx2/formats.h"
 #include "engine/kernels/avx2/simd.h"
@@ -112,7 +113,7 @@ ASSAY_INLINE void finish(const Product& p, int64_t r, int64_t o, __m256 value) {
 
 // Eight outputs from o, input rows r .. r + R.
 template <class Format, int R>
-ASSAY_INLINE void few_rows(const InputRows& in, const Product& p, int64_t o, int64_t r) {
+void few_rows(const InputRows& in, const Product& p, int64_t o, int64_t r) {
   const uint8_t* w = reinterpret_cast<const uint8_t*>(p.w) + o * p.row_bytes;
   const int64_t n_groups = in.n_in / 32;
   X x[R];
@@ -181,98 +182,138 @@ void unpack(const Product& p, int64_t o, int64_t n_groups, PanelGroup* panel) {
   }
 }
 
-// 16-bit pair sums of steps k0 .. k0 + n of a panel group: [vector or plane][row].
-template <int R, int kFirst, int kCount>
-ASSAY_INLINE void pair_sums(const PanelGroup& w, const int8_t* const q[R], __m256i sums[2][R]) {
-  for (int k = kFirst; k < kFirst + kCount; ++k) {
-    const __m256i w0 = _mm256_load_si256(reinterpret_cast<const __m256i*>(w.code[k][0]));
-    const __m256i w1 = _mm256_load_si256(reinterpret_cast<const __m256i*>(w.code[k][1]));
-    for (int i = 0; i < R; ++i) {
-      const __m256i x = broadcast_i32(q[i] + 4 * k);
-      const __m256i a = _mm256_maddubs_epi16(w0, x);
-      const __m256i b = _mm256_maddubs_epi16(w1, x);
-      sums[0][i] = k == kFirst ? a : _mm256_add_epi16(sums[0][i], a);
-      sums[1][i] = k == kFirst ? b : _mm256_add_epi16(sums[1][i], b);
-      keep_order(sums[0][i]);
-      keep_order(sums[1][i]);
-    }
+// 16-bit pair sums of four rows: a with the first vector (or plane) of codes, b with the second.
+// Named members, not arrays: they must stay in registers.
+struct PairSums {
+  __m256i a0, a1, a2, a3;
+  __m256i b0, b1, b2, b3;
+};
+
+struct Rows4 {
+  const int8_t *q0, *q1, *q2, *q3;
+};
+
+// Step k of a group; the first step of a sum sets it.
+template <bool kFirst>
+ASSAY_INLINE void multiply_add(const PanelGroup& w, int k, const Rows4& x, PairSums& s) {
+  const __m256i wa = _mm256_load_si256(reinterpret_cast<const __m256i*>(w.code[k][0]));
+  const __m256i wb = _mm256_load_si256(reinterpret_cast<const __m256i*>(w.code[k][1]));
+  const __m256i x0 = broadcast_i32(x.q0 + 4 * k);
+  const __m256i x1 = broadcast_i32(x.q1 + 4 * k);
+  const __m256i x2 = broadcast_i32(x.q2 + 4 * k);
+  const __m256i x3 = broadcast_i32(x.q3 + 4 * k);
+  if constexpr (kFirst) {
+    s.a0 = _mm256_maddubs_epi16(wa, x0);
+    s.b0 = _mm256_maddubs_epi16(wb, x0);
+    s.a1 = _mm256_maddubs_epi16(wa, x1);
+    s.b1 = _mm256_maddubs_epi16(wb, x1);
+    s.a2 = _mm256_maddubs_epi16(wa, x2);
+    s.b2 = _mm256_maddubs_epi16(wb, x2);
+    s.a3 = _mm256_maddubs_epi16(wa, x3);
+    s.b3 = _mm256_maddubs_epi16(wb, x3);
+  } else {
+    s.a0 = _mm256_add_epi16(s.a0, _mm256_maddubs_epi16(wa, x0));
+    s.b0 = _mm256_add_epi16(s.b0, _mm256_maddubs_epi16(wb, x0));
+    s.a1 = _mm256_add_epi16(s.a1, _mm256_maddubs_epi16(wa, x1));
+    s.b1 = _mm256_add_epi16(s.b1, _mm256_maddubs_epi16(wb, x1));
+    s.a2 = _mm256_add_epi16(s.a2, _mm256_maddubs_epi16(wa, x2));
+    s.b2 = _mm256_add_epi16(s.b2, _mm256_maddubs_epi16(wb, x2));
+    s.a3 = _mm256_add_epi16(s.a3, _mm256_maddubs_epi16(wa, x3));
+    s.b3 = _mm256_add_epi16(s.b3, _mm256_maddubs_epi16(wb, x3));
   }
+  keep_order(s.a0);
+  keep_order(s.a1);
+  keep_order(s.a2);
+  keep_order(s.a3);
+  keep_order(s.b0);
+  keep_order(s.b1);
+  keep_order(s.b2);
+  keep_order(s.b3);
 }
 
-// Groups [first, end) of a panel against R rows. The accumulators live in `partial` (8 floats a
-// vector and row) between calls; the last one finishes.
-template <Codes kCodes, bool kOffset, int R>
-ASSAY_INLINE void tile(const PanelGroup* panel, const InputRows& in, const Product& p, int64_t o,
-                       int64_t r, int64_t first, int64_t end, float* partial) {
-  constexpr int kVectors = kPanelOutputs<kCodes> / 8;
-  X x[R];
-  for (int i = 0; i < R; ++i) x[i] = row_of(in, r + i);
-  __m256 acc[kVectors][R];
-  for (int v = 0; v < kVectors; ++v) {
-    for (int i = 0; i < R; ++i) {
-      acc[v][i] =
-          first == 0 ? _mm256_setzero_ps() : _mm256_load_ps(partial + 8 * (kVectors * i + v));
-    }
-  }
+template <int kBegin, int kEnd>
+ASSAY_INLINE void pair_sums(const PanelGroup& w, const Rows4& x, PairSums& s) {
+  multiply_add<true>(w, kBegin, x, s);
+#pragma GCC unroll 8
+  for (int k = kBegin + 1; k < kEnd; ++k) multiply_add<false>(w, k, x, s);
+}
+
+// The closing steps of one vector of outputs and one row, its accumulator in memory.
+template <bool kOffset>
+ASSAY_INLINE void close(float* acc, __m256i dot, const float* d, const float* m, float dx,
+                        float sum) {
+  const __m256 scale = _mm256_load_ps(d);
+  const __m256 offset = kOffset ? _mm256_load_ps(m) : scale;
+  _mm256_store_ps(acc, step<kOffset>(_mm256_load_ps(acc), dot, scale, offset, dx, sum));
+}
+
+// Both vectors of a `four` or `five` group, four rows: acc [row][vector][8].
+template <bool kOffset>
+ASSAY_INLINE void close_sixteen(const PanelGroup& w, const PairSums& dot, const X x[4], int64_t g,
+                                float* acc) {
+  close<kOffset>(acc, dot.a0, w.d[0], w.m[0], x[0].d[g], x[0].sum[g]);
+  close<kOffset>(acc + 8, dot.b0, w.d[1], w.m[1], x[0].d[g], x[0].sum[g]);
+  close<kOffset>(acc + 16, dot.a1, w.d[0], w.m[0], x[1].d[g], x[1].sum[g]);
+  close<kOffset>(acc + 24, dot.b1, w.d[1], w.m[1], x[1].d[g], x[1].sum[g]);
+  close<kOffset>(acc + 32, dot.a2, w.d[0], w.m[0], x[2].d[g], x[2].sum[g]);
+  close<kOffset>(acc + 40, dot.b2, w.d[1], w.m[1], x[2].d[g], x[2].sum[g]);
+  close<kOffset>(acc + 48, dot.a3, w.d[0], w.m[0], x[3].d[g], x[3].sum[g]);
+  close<kOffset>(acc + 56, dot.b3, w.d[1], w.m[1], x[3].d[g], x[3].sum[g]);
+}
+
+ASSAY_INLINE PairSums all_to_i32(const PairSums& s) {
+  return {pairs_to_i32(s.a0), pairs_to_i32(s.a1), pairs_to_i32(s.a2), pairs_to_i32(s.a3),
+          pairs_to_i32(s.b0), pairs_to_i32(s.b1), pairs_to_i32(s.b2), pairs_to_i32(s.b3)};
+}
+
+// 16 hi + lo - 128 * sum of activations.
+ASSAY_INLINE __m256i join_planes(__m256i high, __m256i low, const int16_t* sum16) {
+  const __m256i both =
+      _mm256_add_epi32(_mm256_madd_epi16(high, _mm256_set1_epi16(16)), pairs_to_i32(low));
+  return _mm256_sub_epi32(both, _mm256_madd_epi16(broadcast_i32(sum16), _mm256_set1_epi16(128)));
+}
+
+// Groups [first, end) of a panel against four rows; acc [row][vector][8] goes on.
+template <Codes kCodes, bool kOffset>
+void tile(const PanelGroup* panel, const X x[4], int64_t first, int64_t end, float* acc) {
   for (int64_t g = first; g < end; ++g) {
     const PanelGroup& w = panel[g];
-    const int8_t* q[R];
-    for (int i = 0; i < R; ++i) q[i] = x[i].q + 32 * g;
-    __m256i dots[kVectors][R];
+    const Rows4 rows{x[0].q + 32 * g, x[1].q + 32 * g, x[2].q + 32 * g, x[3].q + 32 * g};
     if constexpr (kCodes == Codes::four) {
-      __m256i sums[2][R];
-      pair_sums<R, 0, 8>(w, q, sums);
-      for (int v = 0; v < 2; ++v) {
-        for (int i = 0; i < R; ++i) dots[v][i] = pairs_to_i32(sums[v][i]);
-      }
+      PairSums sums;
+      pair_sums<0, 8>(w, rows, sums);
+      close_sixteen<kOffset>(w, all_to_i32(sums), x, g, acc);
     } else if constexpr (kCodes == Codes::five) {
-      __m256i sums[2][R];
-      pair_sums<R, 0, 4>(w, q, sums);
-      for (int v = 0; v < 2; ++v) {
-        for (int i = 0; i < R; ++i) dots[v][i] = pairs_to_i32(sums[v][i]);
-      }
-      pair_sums<R, 4, 4>(w, q, sums);
-      for (int v = 0; v < 2; ++v) {
-        for (int i = 0; i < R; ++i) {
-          dots[v][i] = _mm256_add_epi32(dots[v][i], pairs_to_i32(sums[v][i]));
-        }
-      }
+      PairSums sums;
+      pair_sums<0, 4>(w, rows, sums);
+      PairSums dots = all_to_i32(sums);
+      pair_sums<4, 8>(w, rows, sums);
+      const PairSums more = all_to_i32(sums);
+      dots = {_mm256_add_epi32(dots.a0, more.a0), _mm256_add_epi32(dots.a1, more.a1),
+              _mm256_add_epi32(dots.a2, more.a2), _mm256_add_epi32(dots.a3, more.a3),
+              _mm256_add_epi32(dots.b0, more.b0), _mm256_add_epi32(dots.b1, more.b1),
+              _mm256_add_epi32(dots.b2, more.b2), _mm256_add_epi32(dots.b3, more.b3)};
+      close_sixteen<kOffset>(w, dots, x, g, acc);
     } else if constexpr (kCodes == Codes::eight) {
-      __m256i sums[2][R];
-      pair_sums<R, 0, 8>(w, q, sums);
-      for (int i = 0; i < R; ++i) {
-        const __m256i high = _mm256_madd_epi16(sums[0][i], _mm256_set1_epi16(16));
-        const __m256i both = _mm256_add_epi32(high, pairs_to_i32(sums[1][i]));
-        const __m256i offset =
-            _mm256_madd_epi16(broadcast_i32(x[i].sum16 + 2 * g), _mm256_set1_epi16(128));
-        dots[0][i] = _mm256_sub_epi32(both, offset);
-      }
+      PairSums s;
+      pair_sums<0, 8>(w, rows, s);
+      close<false>(acc, join_planes(s.a0, s.b0, x[0].sum16 + 2 * g), w.d[0], w.d[0], x[0].d[g], 0);
+      close<false>(acc + 8, join_planes(s.a1, s.b1, x[1].sum16 + 2 * g), w.d[0], w.d[0], x[1].d[g],
+                   0);
+      close<false>(acc + 16, join_planes(s.a2, s.b2, x[2].sum16 + 2 * g), w.d[0], w.d[0], x[2].d[g],
+                   0);
+      close<false>(acc + 24, join_planes(s.a3, s.b3, x[3].sum16 + 2 * g), w.d[0], w.d[0], x[3].d[g],
+                   0);
     } else {
       Group group;
       for (int k = 0; k < 8; ++k) group.code[k] = load256(w.code[k][0]);
       group.scale16[0] = load256(w.m[0]);
       group.scale16[1] = load256(w.m[1]);
-      for (int i = 0; i < R; ++i) {
-        dots[0][i] = group_dot<Codes::six>(group, q[i], x[i].sum16 + 2 * g);
+      for (int i = 0; i < 4; ++i) {
+        const __m256i dot = group_dot<Codes::six>(group, x[i].q + 32 * g, x[i].sum16 + 2 * g);
+        close<false>(acc + 8 * i, dot, w.d[0], w.d[0], x[i].d[g], 0);
       }
     }
-    for (int v = 0; v < kVectors; ++v) {
-      const __m256 d = _mm256_load_ps(w.d[v]);
-      const __m256 m = kOffset ? _mm256_load_ps(w.m[v]) : d;
-      for (int i = 0; i < R; ++i) {
-        acc[v][i] = step<kOffset>(acc[v][i], dots[v][i], d, m, x[i].d[g], x[i].sum[g]);
-      }
-    }
-  }
-  if (end < in.n_in / 32) {
-    for (int v = 0; v < kVectors; ++v) {
-      for (int i = 0; i < R; ++i) _mm256_store_ps(partial + 8 * (kVectors * i + v), acc[v][i]);
-    }
-    return;
-  }
-  for (int v = 0; v < kVectors; ++v) {
-    if (o + 8 * v >= p.n_out) break;
-    for (int i = 0; i < R; ++i) finish(p, r + i, o + 8 * v, acc[v][i]);
   }
 }
 
@@ -290,7 +331,7 @@ void many_rows(const InputRows& in, const Product& p, int64_t n_full) {
   }
   // A stretch of a panel stays in the first-level cache while a block of rows, which stays in the
   // second, passes by.
-  float* const partial = reinterpret_cast<float*>(panels + n_panels * n_groups);
+  float* const acc = reinterpret_cast<float*>(panels + n_panels * n_groups);
   const int64_t fitting = kRowBlockBytes / in.n_in / kTileRows * kTileRows;
   const int64_t block = fitting < kTileRows      ? kTileRows
                         : fitting > kRowBlockMax ? kRowBlockMax
@@ -298,16 +339,20 @@ void many_rows(const InputRows& in, const Product& p, int64_t n_full) {
   for (int64_t begin = 0; begin < in.n_rows; begin += block) {
     const int64_t end = begin + block < in.n_rows ? begin + block : in.n_rows;
     for (int64_t i = 0; i < n_panels; ++i) {
+      std::memset(acc, 0, static_cast<size_t>(kRowBlockMax * kOutputs) * sizeof(float));
       for (int64_t g = 0; g < n_groups; g += kStretch) {
         const int64_t g_end = g + kStretch < n_groups ? g + kStretch : n_groups;
-        int64_t r = begin;
-        for (; r + kTileRows <= end; r += kTileRows) {
-          tile<kCodes, Format::kOffset, kTileRows>(panels + i * n_groups, in, full, i * kOutputs, r,
-                                                   g, g_end, partial + (r - begin) * kOutputs);
+        for (int64_t r = begin; r < end; r += kTileRows) {
+          X x[kTileRows];  // the last row again where a tile is not full
+          for (int t = 0; t < kTileRows; ++t) x[t] = row_of(in, r + t < end ? r + t : end - 1);
+          tile<kCodes, Format::kOffset>(panels + i * n_groups, x, g, g_end,
+                                        acc + (r - begin) * kOutputs);
         }
-        for (; r < end; ++r) {
-          tile<kCodes, Format::kOffset, 1>(panels + i * n_groups, in, full, i * kOutputs, r, g,
-                                           g_end, partial + (r - begin) * kOutputs);
+      }
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t v = 0; v < kOutputs; v += 8) {
+          if (i * kOutputs + v >= n_full) break;
+          finish(p, r, i * kOutputs + v, _mm256_load_ps(acc + (r - begin) * kOutputs + v));
         }
       }
     }

@@ -117,7 +117,7 @@ ASSAY_INLINE void finish(const Product& p, int64_t r, int64_t o, const __m512 ac
 
 // Outputs o .. o + 16 against rows r .. r + R, straight from the mapping.
 template <class Format, int R>
-ASSAY_INLINE void few_rows(const InputRows& in, const Product& p, int64_t o, int64_t r) {
+void few_rows(const InputRows& in, const Product& p, int64_t o, int64_t r) {
   const uint8_t* w = reinterpret_cast<const uint8_t*>(p.w) + o * p.row_bytes;
   constexpr int64_t kGroupBytes = kLanes * quant::row_bytes(Format::kType, 256) / 8;
   typename Format::State state[2];
@@ -137,8 +137,7 @@ ASSAY_INLINE void few_rows(const InputRows& in, const Product& p, int64_t o, int
 
 // The same from a panel that was unpacked before.
 template <class Format, int R>
-ASSAY_INLINE void panel_rows(const Group16* panel, const InputRows& in, const Product& p, int64_t o,
-                             int64_t r) {
+void panel_rows(const Group16* panel, const InputRows& in, const Product& p, int64_t o, int64_t r) {
   __m512 acc[R];
   for (int i = 0; i < R; ++i) acc[i] = _mm512_setzero_ps();
   for (int64_t g = 0; g < in.n_in / 32; ++g) add_group<Format, R>(panel[g], in, r, g, acc);
