@@ -8,7 +8,7 @@
 // Path       data/run-<time>-<git_sha>-<suite>-<model slug>-<hash>.parquet, hash = first digits of
 // the SHA-256 of
 //            the file's bytes.
-// Errors     SHARD-UNREADABLE, SHARD-NOT-WRITTEN, PUBLISH-WITHOUT-ARROW.
+// Errors     SHARD-UNREADABLE, SHARD-NOT-WRITTEN.
 // Cost       memory: one column at a time beside the envelope; about 1 µs a row.
 #pragma once
 

@@ -157,7 +157,8 @@ cli::Command publish_command() {
       .name = "publish",
       .summary = "Converts, checks, and writes each envelope as an immutable shard into a store.",
       .example =
-          "assay-publish publish out/score.json --suite throughput --store file://out/results",
+          "assay-publish publish out/score.json --suite throughput --max-tokens 128 --store "
+          "file://out/results",
       .flags = std::move(flags),
       .positionals = {{.name = "FILE", .help = "Result file.", .repeatable = true}},
       .run = run,

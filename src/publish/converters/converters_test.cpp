@@ -306,6 +306,29 @@ TEST(Refusals, WrongKindsAndMissingFactsByName) {
       "CONVERT-INPUT");
 }
 
+// 1 / 0.0005 s = 2000 tok/s; 1 / 0.001 s = 1000 tok/s.
+TEST(BenchdScore, AMissedFloorIsNoWrongToken) {
+  const auto score = [](std::string_view phases) {
+    return cat(
+        R"({"passed":false,"score":null,"metrics":{"harness_hash":"h","track_id":"t-cpu-v1",)",
+        R"("timestamp":"2026-01-01T00:00:00Z","passed_correctness":false,"decode_speedup":2.0,)",
+        R"("candidate_leg_decode_window_seconds_per_token":0.0005,)",
+        R"("baseline_leg_decode_window_seconds_per_token":0.001,"local_phases":)", phases, "}}");
+  };
+  const auto missed =
+      convert_file(inline_file(score(R"({"correctness":"passed"})")), "auto", context());
+  ASSERT_TRUE(missed) << missed.refusal().text();
+  EXPECT_EQ(missed->at(0).text("cell_status"), "");
+  EXPECT_EQ(row(missed->at(0), "decode_gain").value, 2.0);
+  EXPECT_EQ(row(missed->at(0), "decode_gain").unit, "x");
+  EXPECT_EQ(missed->at(0).find("control")->find("value")->literal(), "1000.0");
+  const auto wrong =
+      convert_file(inline_file(score(R"({"correctness":"failed"})")), "auto", context());
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->at(0).text("cell_status"), "failed");
+  EXPECT_TRUE(wrong->at(0).results.empty());
+}
+
 TEST(Rows, UtcTexts) {
   EXPECT_EQ(utc_text(0), "1970-01-01T00:00:00Z");
   EXPECT_EQ(utc_text(1.25), "1970-01-01T00:00:01.25Z");

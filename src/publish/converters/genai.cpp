@@ -230,14 +230,14 @@ Result<std::vector<Draft>> convert_report(const ToolFile& file, const RunContext
   } else {
     return Refusal(kConvertInput, cat("expected one JSON object or a CSV export (", name, ")"));
   }
-  const Report report(*root, name);
+  Report report(*root, name);
   if (!report.value("request_throughput") && !report.value("request_latency") &&
       !report.value("request_count")) {
     return Refusal(kConvertInput,
                    cat("no request_throughput, request_latency or request_count (", name, ")"));
   }
   std::vector<Draft> drafts;
-  drafts.push_back(Report(*root, name).draft(context));
+  drafts.push_back(report.draft(context));
   return drafts;
 }
 
