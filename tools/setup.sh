@@ -12,8 +12,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
-build_packages=(g++ cmake ninja-build git ca-certificates rapidjson-dev libcli11-dev libssl-dev libvalijson-dev)
-test_packages=(libgtest-dev libgmock-dev librapidcheck-dev clang-format)
+build_packages=(g++ cmake ninja-build git ca-certificates rapidjson-dev libcli11-dev libssl-dev libvalijson-dev
+                libcurl4-openssl-dev libcpp-httplib-dev libboost1.81-dev)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev clang-format nodejs chromium)
 python_packages=(python3 python3-venv)
 
 case "${1:-}" in
@@ -30,7 +31,8 @@ there() {
   fi
   header() { local d; for d in /usr/include /usr/local/include; do [ -e "$d/$1" ] && return 0; done; return 1; }
   case "$1" in
-    g++|cmake|git|clang-format) command -v "$1" >/dev/null 2>&1 ;;
+    g++|cmake|git|clang-format|chromium) command -v "$1" >/dev/null 2>&1 ;;
+    nodejs) command -v node >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null 2>&1 ;;
     python3) command -v python3 >/dev/null 2>&1 ;;
     python3-venv) python3 -c 'import ensurepip, venv' >/dev/null 2>&1 ;;
@@ -42,6 +44,9 @@ there() {
     libgmock-dev) header gmock/gmock.h ;;
     librapidcheck-dev) header rapidcheck.h ;;
     libvalijson-dev) header valijson/validator.hpp ;;
+    libcurl4-openssl-dev) header curl/curl.h || header "$(uname -m)-linux-gnu/curl/curl.h" ;;
+    libcpp-httplib-dev) header httplib.h ;;
+    libboost1.81-dev) header boost/beast.hpp ;;
     *) return 1 ;;
   esac
 }

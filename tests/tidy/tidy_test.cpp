@@ -34,6 +34,8 @@ const std::map<std::string, std::set<std::string>>& layers() {
       // the record
       {"machine", {"base"}},
       {"publish", {"base", "cli", "machine"}},
+      {"load", {"base", "cli", "machine"}},
+      {"view", {"base", "cli", "publish"}},
       // the judged
       {"worker", {"base", "protocol"}},
       {"engine/gguf", {"base"}},
