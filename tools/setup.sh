@@ -4,6 +4,7 @@
 #   tools/setup.sh build     compiler, CMake, libraries        (./quickstart)
 #   tools/setup.sh test      build, and what the tests need    (./test)
 #   tools/setup.sh python    build/venv with the standard library only (model download, peers)
+#   tools/setup.sh npm       Node.js and its package manager (the libraries of the viewer's page)
 #
 # On Debian and its relatives missing packages are installed with apt-get, as root or through sudo. Elsewhere
 # they are named and nothing is guessed: exit 4.
@@ -16,12 +17,14 @@ build_packages=(g++ cmake ninja-build git ca-certificates rapidjson-dev libcli11
                 libcurl4-openssl-dev libcpp-httplib-dev libboost1.81-dev)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev clang-format nodejs chromium)
 python_packages=(python3 python3-venv)
+npm_packages=(nodejs npm)
 
 case "${1:-}" in
   build) wanted=("${build_packages[@]}") ;;
   test) wanted=("${build_packages[@]}" "${test_packages[@]}" "${python_packages[@]}") ;;
   python) wanted=("${python_packages[@]}") ;;
-  *) say "usage: tools/setup.sh build|test|python"; exit 2 ;;
+  npm) wanted=("${npm_packages[@]}") ;;
+  *) say "usage: tools/setup.sh build|test|python|npm"; exit 2 ;;
 esac
 
 # A package counts as there when dpkg says so, or, without dpkg, when what it brings is found.
@@ -33,6 +36,7 @@ there() {
   case "$1" in
     g++|cmake|git|clang-format|chromium) command -v "$1" >/dev/null 2>&1 ;;
     nodejs) command -v node >/dev/null 2>&1 ;;
+    npm) command -v npm >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null 2>&1 ;;
     python3) command -v python3 >/dev/null 2>&1 ;;
     python3-venv) python3 -c 'import ensurepip, venv' >/dev/null 2>&1 ;;
