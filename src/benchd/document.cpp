@@ -146,6 +146,7 @@ void set_timings(Metrics& metrics, const Run& run, const RunRecord& record) {
 void set_identity(Metrics& metrics, const Run& run, const RunRecord& record) {
   scoring::set_contract(metrics, run.track.contract);
   metrics.track_id = run.track.id;
+  if (run.decode_steps > 0) metrics.decode_tokens = run.decode_steps;
   metrics.num_layers = run.track.model.num_hidden_layers;
   metrics.harness_hash = run.harness_hash;
   metrics.commit = run.commit;

@@ -89,6 +89,7 @@ TEST(Document, AnUnscoredPassCountsTheTimedPositions) {
   EXPECT_FALSE(document.score);
   EXPECT_EQ(document.metrics.case_count, 1U);
   EXPECT_EQ(document.metrics.checked_steps, 18U);  // 16 + 2
+  EXPECT_EQ(document.metrics.decode_tokens, 16U);  // with the prompt, what a rate is a rate of
   EXPECT_EQ(document.metrics.golden_hash, std::string(64, 'a'));
   EXPECT_EQ(document.metrics.decode_seconds_per_token, 0.02);
   EXPECT_EQ(document.metrics.effective_spec_mode, "serial");

@@ -185,7 +185,8 @@ struct Metrics {
   std::optional<std::string> track_name;
   std::optional<std::string> model_id;
   std::optional<uint32_t> official_pairs;
-  std::optional<uint32_t> seed_tokens;
+  std::optional<uint32_t> seed_tokens;    // prompt tokens of both windows
+  std::optional<uint32_t> decode_tokens;  // tokens that a timed decode commits
   std::optional<std::string> official_pair_order;
   std::optional<double> score_decode_weight;
   std::optional<double> score_prefill_weight;

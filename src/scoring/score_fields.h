@@ -142,6 +142,7 @@ void visit_omitted_when_unset(M& m, V& v) {
   v.optional("model_id", m.model_id);
   v.optional("official_pairs", m.official_pairs);
   v.optional("seed_tokens", m.seed_tokens);
+  v.optional("decode_tokens", m.decode_tokens);
   v.optional("official_pair_order", m.official_pair_order);
   v.optional("score_decode_weight", m.score_decode_weight);
   v.optional("score_prefill_weight", m.score_prefill_weight);

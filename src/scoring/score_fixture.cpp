@@ -99,6 +99,7 @@ ScoreDocument every_metric_set() {
   m.track_name = "T";
   m.model_id = "o/m";
   m.seed_tokens = 512;
+  m.decode_tokens = 128;
   m.uncertainty->aa_composite = 1.001;
   m.environment_read = std::vector<std::string>{"RUNNER_NAME"};
   m.engine_environment.emplace().emplace_back("ASSAY_FORCE_ISA", "scalar");
