@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "load/campaign_admission.h"
 #include "load/refusals.h"
 
 namespace assay::load {
@@ -199,43 +200,11 @@ Status read_defaults(const json::Value& value, Manifest& manifest) {
   return {};
 }
 
-Result<ToolCallAssertion> read_tool_call(const json::Value& value, const std::string& path) {
-  TRY_DO(value.expect(json::Kind::object, path));
-  TRY_DO(value.expect_only({"prompt", "tools", "repeats"}, path));
-  ToolCallAssertion assertion;
-  TRY_DO(value.at("prompt", path));
-  TRY_DO(read_text(value, "prompt", path, assertion.prompt));
-  TRY_DO(read_count(value, "repeats", path, 1, assertion.repeats));
-  TRY(tools, value.at("tools", path));
-  const std::string place = path_of(path, "tools");
-  TRY_DO(tools->expect(json::Kind::array, place));
-  for (size_t i = 0; i < tools->items().size(); ++i) {
-    const json::Value& tool = tools->items()[i];
-    const std::string tool_path = path_of(place, i);
-    TRY_DO(tool.expect(json::Kind::object, tool_path));
-    TRY(function, tool.at("function", tool_path));
-    const std::string function_path = path_of(tool_path, "function");
-    TRY_DO(function->expect(json::Kind::object, function_path));
-    TRY(name, function->at("name", function_path));
-    TRY_DO(name->as_string(path_of(function_path, "name")));
-    TRY(parameters, function->at("parameters", function_path));
-    TRY_DO(parameters->expect(json::Kind::object, path_of(function_path, "parameters")));
-    assertion.tools.push_back(tool);
-  }
-  if (assertion.tools.empty()) return wrong(place, "is empty: there is no tool to call");
-  return assertion;
-}
-
 Status read_assertions(const json::Value& value, Assertions& assertions) {
   const std::string path = "assertions";
   TRY_DO(value.expect(json::Kind::object, path));
-  TRY_DO(value.expect_only({"answer_length", "tool_call"}, path));
-  TRY_DO(read_bool(value, "answer_length", path, assertions.answer_length));
-  if (const json::Value* tool_call = value.find("tool_call")) {
-    TRY(assertion, read_tool_call(*tool_call, path_of(path, "tool_call")));
-    assertions.tool_call = std::move(assertion);
-  }
-  return {};
+  TRY_DO(value.expect_only({"tool_call"}, path));
+  return read_bool(value, "tool_call", path, assertions.tool_call);
 }
 
 Status read_guards(const json::Value& value, Guards& guards) {

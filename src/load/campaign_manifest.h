@@ -17,7 +17,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "load/campaign_status.h"
+#include "load/cell_status.h"
 
 namespace assay::load {
 
@@ -51,15 +51,9 @@ struct Profile {
   std::optional<std::string> quantization, model_revision, stack;  // facts of the record
 };
 
-struct ToolCallAssertion {
-  std::string prompt;
-  std::vector<json::Value> tools;  // OpenAI form: {type, function{name, parameters}}
-  int64_t repeats = 4;
-};
-
+/// What is recorded beside the speed. The length of the answers always is.
 struct Assertions {
-  bool answer_length = true;
-  std::optional<ToolCallAssertion> tool_call;
+  bool tool_call = false;
 };
 
 struct Guards {

@@ -87,6 +87,56 @@ inline constexpr RefusalInfo kPeakBelowMean{
     "LOAD-PEAK-BELOW-MEAN", "A peak rate lies below the mean rate, so the two count differently.",
     "The figure is not reported; report the stream that caused it."};
 
+// Campaigns.
+inline constexpr RefusalInfo kCampaignManifest{
+    "CAMPAIGN-MANIFEST", "A value of the campaign's manifest cannot be meant.",
+    "Correct the key that the message names; docs/campaign.md lists them all."};
+inline constexpr RefusalInfo kCampaignVariableUnset{
+    "CAMPAIGN-VARIABLE-UNSET", "A text of the manifest names a variable that has no value.",
+    "Set it in the environment, or write ${NAME:-text} with what stands in for it."};
+inline constexpr RefusalInfo kCampaignRunning{
+    "CAMPAIGN-ALREADY-RUNNING", "Another process works on this campaign's folder.",
+    "Wait for it, or end it; two runs at once would measure each other."};
+inline constexpr RefusalInfo kCampaignInterrupted{
+    "CAMPAIGN-INTERRUPTED", "The campaign was asked to stop by a signal.",
+    "Run the same command again: finished cells are kept, the rest is measured."};
+inline constexpr RefusalInfo kServerNotStarted{
+    "CAMPAIGN-SERVER-NOT-STARTED", "The cell's server could not be started.",
+    "Run the manifest's server command by hand; check its path and permissions."};
+inline constexpr RefusalInfo kServerDied{
+    "CAMPAIGN-SERVER-DIED", "The cell's server ended while it was needed.",
+    "Read server.log in the cell's folder; run again when the cause is gone."};
+inline constexpr RefusalInfo kServerNotReady{
+    "CAMPAIGN-SERVER-NOT-READY", "The cell's server did not become ready in the time allowed.",
+    "Read server.log in the cell's folder; raise server.ready_timeout_seconds if it is only slow."};
+inline constexpr RefusalInfo kPortTaken{
+    "CAMPAIGN-PORT-TAKEN", "Something else listens where the cell's server should.",
+    "End it, or let the campaign choose with ${port}: a foreign server must not be measured."};
+inline constexpr RefusalInfo kNotAdmitted{
+    "CAMPAIGN-NOT-ADMITTED", "Target and output reservation together exceed the window.",
+    "Nothing to do: such a cell does not exist for this profile."};
+inline constexpr RefusalInfo kDeclaredOutcome{"CAMPAIGN-DECLARED-OUTCOME",
+                                              "The manifest declares what becomes of this cell.",
+                                              "Remove the profile's outcome to measure the cell."};
+inline constexpr RefusalInfo kCapacity{
+    "CAMPAIGN-CAPACITY", "Weights and caches of the cell would not fit the memory safely.",
+    "Measure a smaller cell, or a machine with more memory; an estimate gates, it does not prove."};
+inline constexpr RefusalInfo kSwapInUse{
+    "CAMPAIGN-SWAP-IN-USE", "The machine swaps, so its memory is not the model's alone.",
+    "Free memory and swap, or raise guards.swap_bytes_max knowing what that means."};
+inline constexpr RefusalInfo kSwapGrowth{
+    "CAMPAIGN-SWAP-GROWTH", "The machine began to swap during the cell.",
+    "Measure a smaller cell or free memory; such a run is no capacity verdict either."};
+inline constexpr RefusalInfo kWeightMismatch{
+    "CAMPAIGN-WEIGHT-MISMATCH", "The process that answered holds other weights than asked for.",
+    "Read the message: a proxy, another server, or another file stands behind the port."};
+inline constexpr RefusalInfo kRecordRefused{
+    "CAMPAIGN-RECORD-REFUSED", "The publisher does not accept the cell's file.",
+    "Read its messages in the cell's diagnostics; nothing of this cell can be published."};
+inline constexpr RefusalInfo kVerdictInput{
+    "VERDICT-NO-RUNS", "No measured cells were found to judge.",
+    "Name folders of campaigns that hold finished cells (throughput.json)."};
+
 inline constexpr const RefusalInfo* kLoadRefusals[] = {&kUrl,
                                                        &kConnect,
                                                        &kTimeout,
@@ -112,6 +162,22 @@ inline constexpr const RefusalInfo* kLoadRefusals[] = {&kUrl,
                                                        &kTooManyRequests,
                                                        &kRetriesExhausted,
                                                        &kRunsFailed,
-                                                       &kPeakBelowMean};
+                                                       &kPeakBelowMean,
+                                                       &kCampaignManifest,
+                                                       &kCampaignVariableUnset,
+                                                       &kCampaignRunning,
+                                                       &kCampaignInterrupted,
+                                                       &kServerNotStarted,
+                                                       &kServerDied,
+                                                       &kServerNotReady,
+                                                       &kPortTaken,
+                                                       &kNotAdmitted,
+                                                       &kDeclaredOutcome,
+                                                       &kCapacity,
+                                                       &kSwapInUse,
+                                                       &kSwapGrowth,
+                                                       &kWeightMismatch,
+                                                       &kRecordRefused,
+                                                       &kVerdictInput};
 
 }  // namespace assay::load

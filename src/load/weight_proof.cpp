@@ -59,7 +59,8 @@ class LinuxProcesses {
  public:
   explicit LinuxProcesses(const ProcessWorld& world) : world_(world) {
     for (const std::string& name : world.names("/proc")) {
-      if (const auto pid = parse_int64(name); pid && *pid > 0) pids_.push_back(static_cast<int>(*pid));
+      if (const auto pid = parse_int64(name); pid && *pid > 0)
+        pids_.push_back(static_cast<int>(*pid));
     }
     std::sort(pids_.begin(), pids_.end());
     for (const int pid : pids_) parents_[pid] = parent_of(pid);
@@ -245,7 +246,10 @@ Found look_on_macos(const ProofRequest& request, const ProcessWorld& world) {
   const std::string text = files.value_or("");
   for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) continue;
-    if (line[0] == 'f') { type = {}; inode.reset(); }  // a new descriptor (txt: mapped)
+    if (line[0] == 'f') {
+      type = {};
+      inode.reset();
+    }  // a new descriptor (txt: mapped)
     if (line[0] == 't') type = line.substr(1);
     if (line[0] == 'i') inode = parse_uint64(line.substr(1));
     if (line[0] == 'n' && type == "REG" && line.size() > 2 && line[1] == '/') {
@@ -369,9 +373,8 @@ WeightProof prove_weights(const ProofRequest& request, const ProcessWorld& world
       proof.why = cat("`", request.host, "` is not this machine: its processes cannot be read");
     return proof;
   }
-  const Found found = world.platform() == machine::Platform::macos
-                          ? look_on_macos(request, world)
-                          : look_on_linux(request, world);
+  const Found found = world.platform() == machine::Platform::macos ? look_on_macos(request, world)
+                                                                   : look_on_linux(request, world);
   proof.pid = found.pid;
   if (!found.why.empty()) {
     proof.mismatch = proof.mismatch || found.foreign;
@@ -392,13 +395,13 @@ WeightProof prove_weights(const ProofRequest& request, const ProcessWorld& world
   if (!proof.files.empty()) proof.checkpoint = base_name(proof.files[0].path);
   if (!doubt.empty()) proof.why = doubt;
   if (proof.why.empty() && proof.files.empty()) {
-    proof.why = cat("process ", found.pid, " holds no weight file and names none: a proxy, or "
+    proof.why = cat("process ", found.pid,
+                    " holds no weight file and names none: a proxy, or "
                     "weights that cannot be seen");
   }
   if (proof.why.empty() && found.command_line.empty())
     proof.why = cat("the command line of process ", found.pid, " cannot be read");
-  if (proof.why.empty() && request.responded_model.empty())
-    proof.why = "the answers name no model";
+  if (proof.why.empty() && request.responded_model.empty()) proof.why = "the answers name no model";
   if (request.checkpoint_sha256 && !proof.files.empty()) {
     const bool there = std::any_of(proof.files.begin(), proof.files.end(), [&](const auto& file) {
       return file.sha256 == *request.checkpoint_sha256;
@@ -415,18 +418,15 @@ WeightProof prove_weights(const ProofRequest& request, const ProcessWorld& world
 }
 
 json::Value provenance_json(const WeightProof& proof) {
-  json::Value out =
-      json::Value::object({{"method", proof.method}, {"verified", proof.verified}});
+  json::Value out = json::Value::object({{"method", proof.method}, {"verified", proof.verified}});
   if (proof.pid != 0) out.set("pid", proof.pid);
   if (!proof.checkpoint.empty()) out.set("checkpoint", proof.checkpoint);
-  if (!proof.command_line_sha256.empty())
-    out.set("command_line_sha256", proof.command_line_sha256);
+  if (!proof.command_line_sha256.empty()) out.set("command_line_sha256", proof.command_line_sha256);
   if (!proof.files.empty()) {
     std::vector<json::Value> files;
     for (const WeightFile& file : proof.files) {
-      files.push_back(json::Value::object({{"name", base_name(file.path)},
-                                           {"bytes", file.size_bytes},
-                                           {"sha256", file.sha256}}));
+      files.push_back(json::Value::object(
+          {{"name", base_name(file.path)}, {"bytes", file.size_bytes}, {"sha256", file.sha256}}));
     }
     out.set("files", json::Value::array(std::move(files)));
   }

@@ -150,7 +150,8 @@ Result<std::string> DigestCache::sha256(const std::string& path, const FileFacts
     // A cache that cannot be written costs time, nothing else.
     const auto written = write_file_atomic(
         path_, json::write(json::Value::object({{"files", json::Value::array(std::move(files))}}),
-                           {.indent = 1}) + "\n");
+                           {.indent = 1}) +
+                   "\n");
     static_cast<void>(written);
   }
   return digest.sha256;
