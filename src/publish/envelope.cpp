@@ -212,7 +212,7 @@ bool is_secret_key(std::string_view key) {
   });
   for (const std::string_view word :
        {"api_key", "api-key", "apikey", "authorization", "token", "password", "passwd", "secret"}) {
-    if (lower.ends_with(word)) return true;
+    if (lower.ends_with(word)) return !lower.ends_with("_per_token");
   }
   return false;
 }

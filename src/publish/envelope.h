@@ -64,7 +64,7 @@ struct Envelope {
 
 /// Replaces the values of secret-looking keys (api_key, authorization, token, password, secret) by
 /// "***", at every depth; numbers and booleans under them too. `max_tokens` and other counts are no
-/// secrets: only a key whose last word is one of these is.
+/// secrets: only a key whose last word is one of these is, and `…_per_token` is a measure.
 void mask_secrets(json::Value& value);
 [[nodiscard]] bool is_secret_key(std::string_view key);
 

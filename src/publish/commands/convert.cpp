@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "publish/commands/commands.h"
 #include "publish/commands/conversion.h"
+#include "publish/strict_upstream.h"
 
 namespace assay::publish {
 
@@ -12,7 +13,10 @@ namespace {
 int run(const cli::Invocation& invocation) {
   const Converted converted = convert_files(invocation);
   if (converted.exit != cli::kOk) return converted.exit;
-  for (const Envelope& envelope : converted.envelopes) {
+  for (const Envelope& full : converted.envelopes) {
+    const std::optional<Envelope> strict =
+        invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
+    const Envelope& envelope = strict ? *strict : full;
     if (invocation.has("--print-envelope") || invocation.json()) {
       std::cout << json::write(to_json(envelope)) << "\n";
     }

@@ -12,6 +12,7 @@
 #include "publish/run_index.h"
 #include "publish/shard.h"
 #include "publish/store.h"
+#include "publish/strict_upstream.h"
 
 namespace assay::publish {
 
@@ -19,12 +20,12 @@ namespace {
 
 // key=value pairs of --index-entry over what the envelope says.
 Result<IndexEntry> index_entry(const cli::Invocation& invocation, const Envelope& envelope,
-                               std::string path) {
+                               std::string path, std::string sha256) {
   IndexEntry entry;
   entry.path = std::move(path);
   entry.status = invocation.text_or("--index-status", "experimental");
   entry.cell_status = envelope.text("cell_status");
-  entry.envelope_sha256 = envelope_sha256(envelope);
+  entry.envelope_sha256 = std::move(sha256);
   const json::Value* provenance = envelope.find("provenance");
   const json::Value* verified = provenance != nullptr ? dig(*provenance, {"verified"}) : nullptr;
   entry.weights =
@@ -74,7 +75,10 @@ int run(const cli::Invocation& invocation) {
     if (!opened) return invocation.refuse(opened.refusal(), kExitPublish);
     store = *std::move(opened);
   }
-  for (const Envelope& envelope : converted.envelopes) {
+  for (const Envelope& full : converted.envelopes) {
+    const std::optional<Envelope> strict =
+        invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
+    const Envelope& envelope = strict ? *strict : full;
     const auto bytes = write_shard(envelope, invocation.has("--publish-hostname"));
     if (!bytes) return invocation.refuse(bytes.refusal(), kExitPublish);
     const std::string path = shard_path(envelope, *bytes, invocation.has("--long-hash") ? 16 : 8);
@@ -94,7 +98,7 @@ int run(const cli::Invocation& invocation) {
       std::cout << path << "\n";
       continue;
     }
-    const auto entry = index_entry(invocation, envelope, path);
+    const auto entry = index_entry(invocation, full, path, envelope_sha256(envelope));
     if (!entry) return invocation.refuse(entry.refusal(), kExitPublish);
     const auto outcome = store->put_once(path, *bytes);
     if (!outcome) return invocation.refuse(outcome.refusal(), kExitPublish);

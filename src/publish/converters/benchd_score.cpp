@@ -1,5 +1,11 @@
-// benchd-score: a sealed score.json of our judge. The control leg is the incumbent that a
-// comparison needs.
+// benchd-score: a sealed score.json of our judge, with the integrity file beside it. The rows carry
+// the whole run: figures to compare, the legs as points, the gates, the verdicts, and one row with
+// every sealed fact and how to check it. Layout: docs/formats/benchd_score_record.md.
+#include <limits>
+#include <set>
+
+#include "base/files.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "publish/converters/converters.h"
 #include "publish/converters/rows.h"
@@ -9,12 +15,300 @@ namespace assay::publish {
 
 namespace {
 
-// 1 / seconds per token, where the score has the leg.
-std::optional<double> rate_of(const json::Value& metrics, std::string_view key) {
-  const auto seconds = number_of(metrics.find(key));
-  if (!seconds || *seconds <= 0) return std::nullopt;
-  return 1 / *seconds;
+constexpr uint64_t kSealMax = uint64_t{16} << 20;
+constexpr std::string_view kIntegrityNames[] = {"benchmark-integrity.json",
+                                                "benchmark-integrity.local-iterate.json"};
+
+struct Phase {
+  std::string_view phase;
+  std::string_view seconds;  // last part of the key that holds seconds per token
+  std::string_view metric;
+  std::string_view basis;
+};
+constexpr Phase kDecode{"decode", "decode_window_seconds_per_token", "decode_toks_per_s",
+                        "decode_window"};
+constexpr Phase kPrefill{"prefill", "prefill_seconds_per_token", "throughput_prompt_toks_per_s",
+                         "prefill_window"};
+constexpr Phase kSeedPrefill{"seed_prefill", "seed_prefill_window_seconds_per_token",
+                             "seed_prefill_toks_per_s", "prefill_window"};
+
+struct Integrity {
+  std::string name{};  // "" when there is none that belongs to the score
+  std::string sha256{};
+  json::Value document{};
+  std::optional<std::string> problem{};
+};
+
+// The integrity file beside the score, if it is this score's.
+Integrity integrity_of(const std::filesystem::path& score, const std::string& score_sha256) {
+  Integrity out;
+  for (const std::string_view name : kIntegrityNames) {
+    const auto bytes = read_file(score.parent_path() / name, kSealMax);
+    if (!bytes) continue;
+    auto document = json::parse(*bytes);
+    if (!document || !document->is_object()) {
+      out.problem = cat(name, " beside the score is no JSON object");
+    } else if (text_of(document->find("score_sha256")) != score_sha256) {
+      out.problem = cat(name, " beside the score belongs to another score");
+    } else {
+      return {std::string(name), sha256_hex(*bytes), *std::move(document), std::nullopt};
+    }
+  }
+  return out;
 }
+
+// Every text, number and boolean below `value` as a tag; the path is the key.
+void flatten(ResultRow& row, std::set<std::string>& seen, const std::string& path,
+             const json::Value& value) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.members())
+      flatten(row, seen, cat(path, ".", key), member);
+  } else if (value.is_array()) {
+    for (size_t i = 0; i < value.items().size(); ++i)
+      flatten(row, seen, cat(path, ".", i), value.items()[i]);
+  } else if (auto text = text_of(&value); text && !text->empty() && seen.insert(path).second) {
+    row.tag(path, *std::move(text));
+  }
+}
+
+void tag_text(ResultRow& row, std::string_view key, const json::Value* value) {
+  if (auto text = text_of(value); text && !text->empty()) row.tag(key, *std::move(text));
+}
+
+class Conversion {
+ public:
+  Conversion(const json::Value& root, const json::Value& metrics)
+      : root_(root), metrics_(metrics) {}
+
+  Draft run(const ToolFile& file) {
+    draft_.model = text_of(metrics_.find("model_id"));
+    if (!draft_.model || draft_.model->empty()) draft_.model = text_of(metrics_.find("track_id"));
+    draft_.timestamp = text_of(metrics_.find("timestamp"));
+    draft_.concurrency = 1;
+    right_ = tokens_were_right();
+    const auto error = text_of(metrics_.find("error")).value_or("");
+    if (right_) {
+      add_gains();
+      for (const auto& [leg, prefix] :
+           {std::pair{"candidate", "candidate_leg_"}, {"control", "baseline_leg_"}}) {
+        for (const Phase& phase : {kDecode, kPrefill}) add_rate(leg, leg, phase, metrics_, prefix);
+      }
+      add_legs();
+      if (!error.empty()) draft_.errors.push_back(error);
+    } else {
+      draft_.cell_status = "failed";
+      draft_.errors.push_back(cat("correctness not passed: ", error));
+    }
+    add_gates();
+    add_correctness();
+    add_seal(file);
+    tag_every_row();
+    add_conditions();
+    return std::move(draft_);
+  }
+
+ private:
+  // A run that missed a floor is sealed with passed_correctness false; local_phases says what the
+  // engine's tokens were.
+  [[nodiscard]] bool tokens_were_right() const {
+    const json::Value* correct = metrics_.find("passed_correctness");
+    return (correct != nullptr && correct->kind() == json::Kind::boolean && correct->boolean()) ||
+           text_of(dig(metrics_, {"local_phases", "correctness"})) == "passed";
+  }
+
+  void add_gains() {
+    ResultRow* composite =
+        add_row(draft_, "composite", "composite", "x", number_of(root_.find("score")));
+    const json::Value* uncertainty = metrics_.find("uncertainty");
+    if (uncertainty != nullptr && !uncertainty->is_object()) uncertainty = nullptr;
+    if (composite != nullptr && uncertainty != nullptr) {
+      add_interval(*composite, uncertainty->find("composite"));
+      tag_text(*composite, "confidence", uncertainty->find("confidence"));
+      tag_text(*composite, "interval_method", uncertainty->find("method"));
+      tag_text(*composite, "interval_pairs", uncertainty->find("pairs"));
+      for (const char* key : {"detectable_change", "order_effect", "aa_composite"})
+        tag_text(*composite, key, uncertainty->find(key));
+    }
+    for (const char* axis : {"decode", "prefill"}) {
+      ResultRow* gain = add_row(draft_, "composite", cat(axis, "_gain"), "x",
+                                number_of(metrics_.find(cat(axis, "_speedup"))));
+      if (gain == nullptr) continue;
+      if (uncertainty != nullptr) add_interval(*gain, uncertainty->find(cat(axis, "_speedup")));
+      tag_text(*gain, "floor", metrics_.find(cat(axis, "_speedup_floor")));
+      tag_text(*gain, "floor_passed", metrics_.find(cat("passed_", axis, "_speedup_floor")));
+      tag_text(*gain, "weight", metrics_.find(cat("score_", axis, "_weight")));
+      for (const char* term : {"band_up_tolerance", "band_down_tolerance", "band_down_enabled"})
+        tag_text(*gain, term, dig(metrics_, {"acceptance_bands", cat(axis, "_", term)}));
+    }
+  }
+
+  static void add_interval(ResultRow& row, const json::Value* interval) {
+    if (interval == nullptr || !interval->is_object()) return;
+    for (const char* bound : {"low", "center", "high"})
+      tag_text(row, cat(row.metric, "_", bound), interval->find(bound));
+  }
+
+  // 1 / seconds per token, where the document has the phase. The exact seconds are a tag.
+  ResultRow* add_rate(std::string_view name, std::string_view leg, const Phase& phase,
+                      const json::Value& object, std::string_view prefix) {
+    const json::Value* seconds = object.find(cat(prefix, phase.seconds));
+    const auto number = number_of(seconds);
+    // A subnormal time has no finite rate.
+    if (!number || *number <= 0 || !(1 / *number <= std::numeric_limits<double>::max()))
+      return nullptr;
+    ResultRow* row = add_row(draft_, name, phase.metric, "tok/s", 1 / *number);
+    row->tag("leg", std::string(leg));
+    row->tag("phase", std::string(phase.phase));
+    row->tag("rate_basis", std::string(phase.basis));
+    tag_text(*row, "seconds_per_token", seconds);
+    return row;
+  }
+
+  void add_legs() {
+    const json::Value* pairs = metrics_.find("paired_legs");
+    if (pairs == nullptr || !pairs->is_array()) return;
+    for (const json::Value& pair : pairs->items()) {
+      if (!pair.is_object()) continue;
+      for (const char* leg : {"control", "candidate"}) {
+        for (const Phase& phase : {kDecode, kPrefill, kSeedPrefill}) {
+          ResultRow* row = add_rate("leg", leg, phase, pair, cat(leg, "_"));
+          if (row == nullptr) continue;
+          tag_text(*row, "pair", pair.find("pair"));
+          tag_text(*row, "prompt_sha256", pair.find("prompt_sha256"));
+          if (std::string_view(leg) != "candidate" || phase.phase != "decode") continue;
+          for (const auto& [key, value] : pair.members()) {
+            if (key.starts_with("token_mismatch_")) tag_text(*row, key, &value);
+          }
+        }
+      }
+    }
+  }
+
+  void add_gates() {
+    const json::Value* gates = metrics_.find("gates");
+    if (gates == nullptr || !gates->is_array()) return;
+    for (size_t i = 0; i < gates->items().size(); ++i) {
+      const json::Value& gate = gates->items()[i];
+      if (!gate.is_object()) continue;
+      for (const char* kind : {"quiescence", "cool"}) {
+        const json::Value* found = gate.find(kind);
+        if (found == nullptr || !found->is_object()) continue;
+        ResultRow* row = add_row(draft_, "gate", cat(kind, "_waited_s"), "s",
+                                 number_of(found->find("waited_seconds")));
+        if (row == nullptr) continue;
+        row->tag("gate_index", cat(i));
+        for (const char* key : {"pair", "leg", "phase"}) tag_text(*row, key, gate.find(key));
+        for (const char* key : {"state", "skip_reason", "load", "gpu_util", "gpu_temp_c"})
+          tag_text(*row, key, found->find(key));
+      }
+    }
+  }
+
+  void add_correctness() {
+    ResultRow* row = add_row(draft_, "correctness", "checked_steps", "tokens",
+                             number_of(metrics_.find("checked_steps")));
+    if (row == nullptr) return;
+    const auto local = text_of(dig(metrics_, {"local_phases", "correctness"}));
+    row->tag("verdict", local ? *local : right_ ? "passed" : "failed");
+    for (const char* key :
+         {"case_count", "first_failing_case", "first_failing_step", "first_failing_layer"})
+      tag_text(*row, key, metrics_.find(key));
+  }
+
+  void add_seal(const ToolFile& file) {
+    const auto bytes = read_file(file.path, kSealMax);
+    const std::string score_sha256 = bytes ? sha256_hex(*bytes) : "";
+    Integrity integrity;
+    if (bytes) integrity = integrity_of(file.path, score_sha256);
+    if (integrity.name.empty() && integrity.problem) draft_.errors.push_back(*integrity.problem);
+
+    ResultRow* row = add_row(draft_, "seal", "weights_bytes", "bytes",
+                             number_of(metrics_.find("weights_byte_count")).value_or(0));
+    const std::string name = file.path.filename().string();
+    std::set<std::string> seen;
+    if (bytes && is_utf8(name) && !has_control_character(name)) {
+      row->tag("score_file", name);
+      row->tag("score_sha256", score_sha256);
+      row->tag("verify", cat("benchd score verify ", name));
+    }
+    if (!integrity.name.empty()) {
+      row->tag("integrity_file", integrity.name);
+      row->tag("integrity_sha256", integrity.sha256);
+      flatten(*row, seen, "integrity", integrity.document);
+    }
+    for (const auto& [key, value] : metrics_.members()) {
+      // Legs and gates have rows; the tokens of a golden are nobody's business.
+      if (key == "paired_legs" || key == "gates" || key == "expected_token" ||
+          key == "actual_token")
+        continue;
+      flatten(*row, seen, cat("metrics.", key), value);
+    }
+    set_provenance(integrity);
+  }
+
+  void set_provenance(const Integrity& integrity) {
+    const auto weights = text_of(metrics_.find("weights_hash")).value_or("");
+    if (weights.empty()) return;
+    const bool proven = right_ && !integrity.name.empty() &&
+                        text_of(integrity.document.find("weights_sha256")) == weights;
+    draft_.provenance = json::Value::object({{"method", "gguf_digest"}, {"verified", proven}});
+    const auto checkpoint = text_of(metrics_.find("model_id"));
+    if (checkpoint) draft_.provenance.set("checkpoint", *checkpoint);
+    if (proven && draft_.timestamp) draft_.provenance.set("verified_at", *draft_.timestamp);
+  }
+
+  void tag_every_row() {
+    const json::Value* passed = root_.find("passed");
+    const json::Value* prompts = metrics_.find("per_prompt");
+    const json::Value* draft_length =
+        prompts != nullptr && prompts->is_array() && !prompts->items().empty()
+            ? dig(prompts->items()[0], {"effective_mean_draft_len"})
+            : nullptr;
+    for (ResultRow& row : draft_.results) {
+      for (const char* key :
+           {"contract_sha256", "track_id", "effective_spec_mode", "official_pairs",
+            "official_pair_combine", "golden_hash", "weights_hash", "engine_device"})
+        tag_text(row, key, metrics_.find(key));
+      tag_text(row, "effective_mean_draft_len", draft_length);
+      row.tag("passed",
+              passed != nullptr && passed->kind() == json::Kind::boolean && passed->boolean()
+                  ? "true"
+                  : "false");
+    }
+  }
+
+  void add_conditions() {
+    for (const ResultRow& row : draft_.results) {
+      if (row.name != "control" || row.metric != kDecode.metric) continue;
+      draft_.control = json::Value::object({{"incumbent_model", draft_.model.value_or("unknown")},
+                                            {"same_session", true},
+                                            {"metric", row.metric},
+                                            {"value", row.value},
+                                            {"unit", row.unit}});
+    }
+    draft_.regime = json::Value::object({{"concurrency", 1},
+                                         {"streaming", false},
+                                         {"temperature", 0.0},
+                                         {"rate_basis", "decode_window"},
+                                         {"warmups", 1},
+                                         {"request_shape", "token ids over the Engine Protocol"}});
+    if (const auto seed = integer_of(metrics_.find("seed_tokens"))) {
+      draft_.regime.set("prompt_tokens_min", *seed);
+      draft_.regime.set("prompt_tokens_max", *seed);
+    }
+    if (const auto length = integer_of(metrics_.find("decode_tokens")))
+      draft_.regime.set("max_tokens", *length);
+    if (const auto pairs = integer_of(metrics_.find("official_pairs")))
+      draft_.regime.set("repetitions", *pairs);
+    draft_.cache = json::Value::object(
+        {{"weights_state", "resident"}, {"prefix_policy", "unique_full_prompt"}});
+  }
+
+  const json::Value& root_;
+  const json::Value& metrics_;
+  bool right_ = false;
+  Draft draft_{};
+};
 
 }  // namespace
 
@@ -24,79 +318,12 @@ Result<std::vector<Draft>> convert_benchd_score(const ToolFile& file, const RunC
   }
   const json::Value& root = file.values[0];
   const json::Value* metrics = root.find("metrics");
-  const json::Value* passed = root.find("passed");
-  if (metrics == nullptr || !metrics->is_object() || passed == nullptr ||
+  if (metrics == nullptr || !metrics->is_object() || root.find("passed") == nullptr ||
       root.find("score") == nullptr) {
     return Refusal(kConvertInput, "expected `metrics`, `passed` and `score` (sealed score)");
   }
-  Draft draft;
-  draft.model = text_of(metrics->find("model_id"));
-  if (!draft.model) draft.model = text_of(metrics->find("track_id"));
-  draft.timestamp = text_of(metrics->find("timestamp"));
-  draft.concurrency = 1;
-
-  // A run that missed a floor is sealed with passed_correctness false; local_phases says what the
-  // engine's tokens were.
-  const json::Value* correct = metrics->find("passed_correctness");
-  const bool right =
-      (correct != nullptr && correct->kind() == json::Kind::boolean && correct->boolean()) ||
-      text_of(dig(*metrics, {"local_phases", "correctness"})) == "passed";
-  const auto put = [&](std::string_view name, std::string_view metric, std::string_view unit,
-                       std::optional<double> value, std::string_view basis) {
-    ResultRow* row = add_row(draft, name, metric, unit, value);
-    if (row != nullptr && !basis.empty()) row->tag("rate_basis", std::string(basis));
-  };
-  if (right) {
-    put("composite", "composite", "x", number_of(root.find("score")), "");
-    put("composite", "prefill_gain", "x", number_of(metrics->find("prefill_speedup")), "");
-    put("composite", "decode_gain", "x", number_of(metrics->find("decode_speedup")), "");
-    for (const auto& [leg, name] : {std::pair{"candidate", "candidate"}, {"baseline", "control"}}) {
-      put(name, "decode_toks_per_s", "tok/s",
-          rate_of(*metrics, cat(leg, "_leg_decode_window_seconds_per_token")), "decode_window");
-      put(name, "throughput_prompt_toks_per_s", "tok/s",
-          rate_of(*metrics, cat(leg, "_leg_prefill_seconds_per_token")), "prefill_window");
-    }
-  } else {
-    draft.cell_status = "failed";
-    draft.errors.push_back(
-        cat("correctness not passed: ", text_of(metrics->find("error")).value_or("")));
-  }
-  for (ResultRow& row : draft.results) {
-    add_tags(row, *metrics,
-             {"contract_sha256", "track_id", "effective_spec_mode", "official_pairs",
-              "official_pair_combine", "golden_hash", "weights_hash", "engine_device"});
-    const json::Value* prompts = metrics->find("per_prompt");
-    if (prompts != nullptr && prompts->is_array() && !prompts->items().empty() &&
-        prompts->items()[0].is_object()) {
-      add_tags(row, prompts->items()[0], {"effective_mean_draft_len"});
-    }
-    row.tag("passed",
-            passed->kind() == json::Kind::boolean && passed->boolean() ? "true" : "false");
-  }
-  if (const auto control = rate_of(*metrics, "baseline_leg_decode_window_seconds_per_token");
-      control && right) {
-    draft.control = json::Value::object({{"incumbent_model", draft.model.value_or("unknown")},
-                                         {"same_session", true},
-                                         {"metric", "decode_toks_per_s"},
-                                         {"value", *control},
-                                         {"unit", "tok/s"}});
-  }
-  draft.regime = json::Value::object({{"concurrency", 1},
-                                      {"streaming", false},
-                                      {"temperature", 0.0},
-                                      {"rate_basis", "decode_window"},
-                                      {"warmups", 1},
-                                      {"request_shape", "token ids over the Engine Protocol"}});
-  if (const auto seed = integer_of(metrics->find("seed_tokens"))) {
-    draft.regime.set("prompt_tokens_min", *seed);
-    draft.regime.set("prompt_tokens_max", *seed);
-  }
-  if (const auto pairs = integer_of(metrics->find("official_pairs")))
-    draft.regime.set("repetitions", *pairs);
-  draft.cache =
-      json::Value::object({{"weights_state", "resident"}, {"prefix_policy", "unique_full_prompt"}});
   std::vector<Draft> drafts;
-  drafts.push_back(std::move(draft));
+  drafts.push_back(Conversion(root, *metrics).run(file));
   return drafts;
 }
 
