@@ -146,6 +146,18 @@ class FileStore final : public Store {
 
 }  // namespace
 
+Result<Stored> Store::put_and_replace(const NewFile& file,
+                                      const std::optional<Replacement>& replacement,
+                                      std::string_view /*description*/) {
+  TRY(outcome, put_once(file.path, file.bytes));
+  Stored stored{.outcome = outcome};
+  if (replacement) {
+    TRY(replaced, replace(replacement->path, replacement->expected, replacement->bytes));
+    stored.replaced = replaced;
+  }
+  return stored;
+}
+
 bool is_plain_path(std::string_view path) {
   if (path.empty() || has_control_character(path) || path.find('\\') != std::string_view::npos)
     return false;

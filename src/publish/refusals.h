@@ -29,7 +29,8 @@ inline constexpr RefusalInfo kShardNotWritten{"SHARD-NOT-WRITTEN",
                                               "The rows could not be written as Parquet.",
                                               "Check memory and the message of the library."};
 inline constexpr RefusalInfo kStoreUrl{
-    "STORE-URL", "The store is not one that can be published to.", "Give file://DIR."};
+    "STORE-URL", "The store is not one that can be published to.",
+    "Give file://DIR, s3://BUCKET/PREFIX or hf://datasets/OWNER/NAME[@REVISION]."};
 inline constexpr RefusalInfo kStoreDifferentBytes{
     "STORE-DIFFERENT-BYTES",
     "The store holds another file under the same path; what is published is never changed.",
@@ -39,6 +40,41 @@ inline constexpr RefusalInfo kStoreWrite{"STORE-WRITE", "The store did not take 
 inline constexpr RefusalInfo kStoreRead{"STORE-READ",
                                         "The store did not give a file or its listing.",
                                         "Check that the store exists and can be read."};
+inline constexpr RefusalInfo kStoreUnreachable{
+    "STORE-UNREACHABLE", "The store's server could not be reached, or the connection broke.",
+    "Check the network and the endpoint, then publish again: what is stored already is left as it "
+    "is."};
+inline constexpr RefusalInfo kStoreBusy{
+    "STORE-BUSY", "The store's server stayed overloaded, or asks for a longer pause than we wait.",
+    "Publish again later: what is stored already is left as it is."};
+inline constexpr RefusalInfo kStoreReply{
+    "STORE-REPLY", "The store's server answered with something that its interface does not allow.",
+    "Check that the endpoint is the service that the URL's scheme means."};
+inline constexpr RefusalInfo kStoreDamaged{
+    "STORE-DAMAGED", "Bytes were damaged on their way to or from the store, or in it.",
+    "Publish again; if a stored file stays damaged, restore it from its source."};
+inline constexpr RefusalInfo kStoreNotFound{
+    "STORE-NOT-FOUND", "The bucket, the dataset or its revision does not exist, or is hidden.",
+    "Check the name, make the bucket or dataset first, or use credentials that may see it."};
+inline constexpr RefusalInfo kStoreCredentialsMissing{
+    "STORE-CREDENTIALS-MISSING", "The store needs a key or token and none was given.",
+    "Set the environment variables that the message names."};
+inline constexpr RefusalInfo kStoreCredentialsRefused{
+    "STORE-CREDENTIALS-REFUSED", "The store does not accept the key or token for what was asked.",
+    "Use the key or token that the message describes, with the right that it names."};
+inline constexpr RefusalInfo kStoreRegion{
+    "STORE-REGION", "The request was signed for another region than the bucket's.",
+    "Set AWS_REGION to the region that the message names."};
+inline constexpr RefusalInfo kStoreInsecure{
+    "STORE-INSECURE", "A secret would have been sent over an unencrypted connection.",
+    "Use an https:// endpoint; http:// is accepted for this machine's loopback only."};
+inline constexpr RefusalInfo kStoreNotConditional{
+    "STORE-NOT-CONDITIONAL",
+    "The object store cannot write on a condition, so published files would not be safe in it.",
+    "Use a store that supports If-None-Match and If-Match on PUT."};
+inline constexpr RefusalInfo kStoreNotBuilt{
+    "STORE-NOT-BUILT", "This build has no HTTP client, so it can only use folders.",
+    "Install libcurl's development package and build again."};
 inline constexpr RefusalInfo kIndexInvalid{
     "INDEX-INVALID", "The run index breaks its rules.",
     "Correct the entry that the message names; entries are only ever appended."};
@@ -50,10 +86,30 @@ inline constexpr RefusalInfo kEventsNotWritten{
     "EVENTS-NOT-WRITTEN", "The event feed could not be extended or rebuilt.",
     "Check the state folder; `assay-publish events replay` rebuilds the feed from the shards."};
 
-inline constexpr const RefusalInfo* kPublishRefusals[] = {
-    &kConvertInput,        &kConvertKindUnknown, &kConvertModelUnknown, &kConvertTagClash,
-    &kEnvelopeInvalid,     &kShardUnreadable,    &kShardNotWritten,     &kStoreUrl,
-    &kStoreDifferentBytes, &kStoreWrite,         &kStoreRead,           &kIndexInvalid,
-    &kNothingToPublish,    &kEventsNotWritten};
+inline constexpr const RefusalInfo* kPublishRefusals[] = {&kConvertInput,
+                                                          &kConvertKindUnknown,
+                                                          &kConvertModelUnknown,
+                                                          &kConvertTagClash,
+                                                          &kEnvelopeInvalid,
+                                                          &kShardUnreadable,
+                                                          &kShardNotWritten,
+                                                          &kStoreUrl,
+                                                          &kStoreDifferentBytes,
+                                                          &kStoreWrite,
+                                                          &kStoreRead,
+                                                          &kIndexInvalid,
+                                                          &kNothingToPublish,
+                                                          &kEventsNotWritten,
+                                                          &kStoreUnreachable,
+                                                          &kStoreBusy,
+                                                          &kStoreReply,
+                                                          &kStoreDamaged,
+                                                          &kStoreNotFound,
+                                                          &kStoreCredentialsMissing,
+                                                          &kStoreCredentialsRefused,
+                                                          &kStoreRegion,
+                                                          &kStoreInsecure,
+                                                          &kStoreNotConditional,
+                                                          &kStoreNotBuilt};
 
 }  // namespace assay::publish
