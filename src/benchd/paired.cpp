@@ -167,6 +167,11 @@ Status measure_pairs(runner::World& world, const Run& run, Console& console, Run
   TRY(pairs, scoring::resolve_official_pairs(run.track.contract));
   PairLoop loop(world, run, console, record);
   TRY_DO(loop.measure(pairs));
+  const scoring::TimedOracle& oracle = run.goldens.front().oracle;
+  if (oracle.decode_seed_tokens.size() == oracle.prefill_prompt_tokens.size()) {
+    TRY_DO(runner::check_seed_prefill_medians(record.pairs, oracle.decode_seed_tokens.size(),
+                                              oracle.expected_decode_tokens.size()));
+  }
   TRY(score, scoring::combine_pairs(record.pairs, *run.terms));
   record.paired_score = score;
   // An official run that misses a gate says nothing more; a local one still tells its author

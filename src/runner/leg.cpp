@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "protocol/verb.h"
 #include "runner/refusals.h"
+#include "scoring/statistics.h"
 
 namespace assay::runner {
 namespace {
@@ -102,6 +103,30 @@ Status check_seed_prefill(double prefill_seconds, double seed_seconds, double de
           " s, the timed prefill of as many tokens ", format_fixed(prefill_seconds, 4),
           " s (at most ", format_fixed(100 * excess_max, 0),
           " % more is accepted), the decode run ", format_fixed(decode_seconds, 4), " s"));
+}
+
+Status check_seed_prefill_medians(std::span<const scoring::MeasuredPair> pairs,
+                                  size_t prompt_tokens, size_t decode_tokens) {
+  if (pairs.size() < kSeedPrefillPairsMin) return {};
+  std::vector<double> control_ratio, prefill, seed, decode;
+  for (const scoring::MeasuredPair& pair : pairs) {
+    if (!pair.candidate.seed_prefill_window || !pair.control.seed_prefill_window) return {};
+    control_ratio.push_back(pair.control.seed_prefill_window->value / pair.control.prefill.value);
+    prefill.push_back(pair.candidate.prefill.value);
+    seed.push_back(pair.candidate.seed_prefill_window->value);
+    decode.push_back(pair.candidate.decode.value);
+  }
+  const auto median = [](const std::vector<double>& values) {
+    return values[*scoring::lower_median_index(values)];
+  };
+  const auto tokens = static_cast<double>(prompt_tokens);
+  auto agree = check_seed_prefill(
+      std::max(1.0, median(control_ratio)) * median(prefill) * tokens, median(seed) * tokens,
+      median(decode) * static_cast<double>(decode_tokens), kSeedPrefillMedianExcessMax);
+  if (agree) return {};
+  Refusal refusal = std::move(agree).refusal();
+  refusal.detail = cat("medians of ", pairs.size(), " pairs: ", refusal.detail);
+  return refusal;
 }
 
 Result<MeasuredLeg> measure_leg(World& world, Session& session, const LegPlan& plan) {

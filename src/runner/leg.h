@@ -11,6 +11,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "runner/windows.h"
 #include "runner/worker_command.h"
 #include "scoring/golden.h"
+#include "scoring/score.h"
 
 namespace assay::runner {
 
@@ -79,10 +81,19 @@ struct OpenWorker {
 /// multiple of that. An excess below 5 ms is scheduling noise however large the ratio.
 inline constexpr double kSeedPrefillExcessMax = 1.25;
 inline constexpr double kSeedPrefillSlackSeconds = 0.005;
+/// The same for medians over at least kSeedPrefillPairsMin pairs, where one stall no longer counts.
+/// Beside the control leg's own figures: what the machine does to both forwards alike is no excess.
+inline constexpr double kSeedPrefillMedianExcessMax = 0.25;
+inline constexpr size_t kSeedPrefillPairsMin = 3;
 /// Refuses FRONT-LOADED-DECODE (the decode run took less time than the excess, which could hide
 /// its work), DEFERRED-PREFILL (any other excess). Pure; also good for medians over pairs.
 [[nodiscard]] Status check_seed_prefill(double prefill_seconds, double seed_seconds,
                                         double decode_seconds,
                                         double excess_max = kSeedPrefillExcessMax);
+/// The candidate's medians over the pairs, held by check_seed_prefill to
+/// kSeedPrefillMedianExcessMax; fewer than kSeedPrefillPairsMin pairs, or a leg without a seed
+/// window, pass. Seed and timed prompt have `prompt_tokens` each, a decode run `decode_tokens`.
+[[nodiscard]] Status check_seed_prefill_medians(std::span<const scoring::MeasuredPair> pairs,
+                                                size_t prompt_tokens, size_t decode_tokens);
 
 }  // namespace assay::runner

@@ -210,6 +210,36 @@ TEST(SeedPrefill, ToleranceAndSlack) {
   EXPECT_EQ(check_seed_prefill(1.0, 3.0, 2.1).refusal().code, "DEFERRED-PREFILL");
 }
 
+// A pair of legs whose prefill takes 1 s for 100 tokens; the seed prefill takes these seconds.
+scoring::MeasuredPair pair_with_seeds(double control_seed, double candidate_seed) {
+  const auto leg = [](double seed) {
+    return scoring::LegFigures{{0.01}, {0.02}, scoring::SecondsPerToken{seed / 100}};
+  };
+  return {1, "", leg(control_seed), leg(candidate_seed)};
+}
+
+TEST(SeedPrefill, MediansOverPairsAreHeldTighter) {
+  const auto verdict = [](const std::vector<scoring::MeasuredPair>& pairs, size_t decode_tokens) {
+    const Status status = check_seed_prefill_medians(pairs, 100, decode_tokens);
+    return status ? std::string() : std::string(status.refusal().code);
+  };
+  const auto honest = pair_with_seeds(1.0, 1.05);
+  const auto stalled = pair_with_seeds(1.0, 2.2);
+  const auto ahead = pair_with_seeds(1.0, 1.3);  // 0.3 s of decode work in every seed prefill
+  EXPECT_EQ(verdict({honest, honest, honest}, 50), "");
+  EXPECT_EQ(verdict({honest, stalled, honest, honest}, 50), "");  // one stall is no pattern
+  // Decode runs of 10 tokens take 0.2 s, less than the excess; of 50 tokens 1 s.
+  EXPECT_EQ(verdict({ahead, ahead, ahead}, 10), "FRONT-LOADED-DECODE");
+  EXPECT_EQ(verdict({ahead, ahead, ahead}, 50), "DEFERRED-PREFILL");
+  EXPECT_EQ(verdict({ahead, ahead}, 10), "");  // too few for a median: each leg's own check stands
+  // Where the control leg's seed prefill is as slow, it is the machine.
+  const auto both = pair_with_seeds(1.3, 1.3);
+  EXPECT_EQ(verdict({both, both, both}, 10), "");
+  // The limit is inclusive: 1.25 s pass, more does not.
+  const auto limit = pair_with_seeds(1.0, 1.25);
+  EXPECT_EQ(verdict({limit, limit, limit}, 50), "");
+}
+
 TEST(WarmUpPrompt, IsAPermutationThatKeepsTheFirstToken) {
   std::vector<int64_t> prompt;
   for (int64_t i = 0; i < 512; ++i) prompt.push_back(i * 7 % 1000);
