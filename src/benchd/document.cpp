@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "benchd/provenance.h"
 #include "runner/scrub.h"
 #include "runner/worker_command.h"
 #include "scoring/free_run.h"
@@ -96,10 +97,17 @@ void set_speculation(Metrics& metrics, const Run& run, const CandidateFacts& fac
   metrics.spec_acceptance_rate = figures.acceptance_rate;
 }
 
+constexpr size_t kEngineTextSizeMax = 256;
+
 void set_engine(Metrics& metrics, const CandidateFacts& facts) {
   const protocol::Hello& hello = facts.hello;
-  metrics.engine_backend = hello.backend;
-  metrics.engine_device = hello.device;
+  // Free text of the engine's: it is published, so it goes through the same filter as its stderr.
+  const auto said = [](const std::optional<std::string>& text) -> std::optional<std::string> {
+    if (!text) return std::nullopt;
+    return runner::clip(runner::scrub(*text), kEngineTextSizeMax);
+  };
+  metrics.engine_backend = said(hello.backend);
+  metrics.engine_device = said(hello.device);
   metrics.engine_protocol_version = "1";
   if (hello.head_provenance) metrics.head_provenance_sha256 = hello.head_provenance->sha256;
   if (hello.runner) {
@@ -162,7 +170,8 @@ void set_identity(Metrics& metrics, const Run& run, const RunRecord& record) {
   } else if (!record.engine_environment.empty()) {
     std::vector<std::pair<std::string, std::string>> passed;
     for (const std::string& name : record.engine_environment) {
-      passed.emplace_back(name, runner::find_variable(run.environment, name).value_or(""));
+      const std::string value(runner::find_variable(run.environment, name).value_or(""));
+      passed.emplace_back(name, value.starts_with('/') ? sealed_path(value) : value);
     }
     metrics.engine_environment = std::move(passed);
   }

@@ -167,6 +167,26 @@ TEST_F(PairedDocument, AWrongCandidateHasNoScoreHoweverFast) {
   EXPECT_EQ(document.metrics.error, "teacher-forced token mismatch");
 }
 
+TEST(Document, WhatIsPassedOnOrSaidNamesNoPlace) {
+  auto run = local_run();
+  run.environment = {{"ASSAY_KERNELS", "/home/ann/kernels/fast.so"}, {"ASSAY_FORCE_ISA", "avx2"}};
+  RunRecord record;
+  record.single = figures(0.001, 0.02);
+  record.engine_environment = {"ASSAY_KERNELS", "ASSAY_FORCE_ISA"};
+  record.candidates.emplace_back();
+  record.candidates.front().hello.backend = "cpu\n/home/ann/engine";
+  record.candidates.front().hello.device = std::string(100000, 'x');
+  record.correctness = report_of(true, 3, 64);
+  const auto document = make_document(run, record, std::nullopt);
+  ASSERT_TRUE(document.metrics.engine_environment);
+  EXPECT_EQ((*document.metrics.engine_environment)[0].second.find("ann"), std::string::npos);
+  EXPECT_EQ((*document.metrics.engine_environment)[1].second, "avx2");
+  ASSERT_TRUE(document.metrics.engine_backend && document.metrics.engine_device);
+  EXPECT_EQ(document.metrics.engine_backend->find("ann"), std::string::npos);
+  EXPECT_EQ(document.metrics.engine_backend->find('\n'), std::string::npos);
+  EXPECT_LE(document.metrics.engine_device->size(), 256U);
+}
+
 TEST_F(PairedDocument, AMissedFloorSealsNoCorrectness) {
   run.terms->timed.floors.decode = 1.6;
   record.paired_score = *scoring::combine_pairs(record.pairs, *run.terms);
