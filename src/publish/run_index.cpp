@@ -165,27 +165,64 @@ Result<RunIndex> read_run_index(Store& store) {
   return parse_run_index(*bytes);
 }
 
-Status append_run_index(Store& store, const IndexEntry& entry) {
-  constexpr int kTries = 5;
-  for (int attempt = 0; attempt < kTries; ++attempt) {
-    TRY(bytes, store.get(kRunIndexPath));
-    RunIndex before;
-    if (bytes) {
-      TRY(parsed, parse_run_index(*bytes));
-      before = std::move(parsed);
-    }
-    if (const IndexEntry* old = before.find(entry.path)) {
-      if (json::write(to_json(*old)) == json::write(to_json(entry))) return {};
-      return invalid(cat("`", entry.path, "` has an entry already; entries are never changed"));
-    }
-    RunIndex after = before;
-    after.runs.push_back(entry);
-    TRY_DO(check_append(before, after));
-    TRY(replaced, store.replace(kRunIndexPath, bytes, write_run_index(after)));
-    if (replaced) return {};
+namespace {
+
+constexpr int kTries = 5;
+
+// The index with the entry appended, as the replacement of what the store has; nothing when the
+// store's index has an entry for this path.
+struct Append {
+  std::optional<Replacement> replacement{};
+  std::optional<IndexEntry> old{};
+};
+Result<Append> append_to(Store& store, const IndexEntry& entry) {
+  TRY(bytes, store.get(kRunIndexPath));
+  RunIndex before;
+  if (bytes) {
+    TRY(parsed, parse_run_index(*bytes));
+    before = std::move(parsed);
   }
+  if (const IndexEntry* old = before.find(entry.path)) return Append{.old = *old};
+  RunIndex after = before;
+  after.runs.push_back(entry);
+  TRY_DO(check_append(before, after));
+  return Append{.replacement =
+                    Replacement{kRunIndexPath, std::move(bytes), write_run_index(after)}};
+}
+
+Refusal kept_changing() {
   return Refusal(kStoreWrite,
                  cat("the run index changed under ", kTries, " attempts to append to it"));
+}
+
+}  // namespace
+
+Status append_run_index(Store& store, const IndexEntry& entry) {
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    TRY(append, append_to(store, entry));
+    if (append.old) {
+      if (json::write(to_json(*append.old)) == json::write(to_json(entry))) return {};
+      return invalid(cat("`", entry.path, "` has an entry already; entries are never changed"));
+    }
+    TRY(replaced, store.replace(append.replacement->path, append.replacement->expected,
+                                append.replacement->bytes));
+    if (replaced) return {};
+  }
+  return kept_changing();
+}
+
+Result<Stored> publish_with_entry(Store& store, const NewFile& shard, const IndexEntry& entry,
+                                  std::string_view description) {
+  bool created = false;  // by an attempt whose index came too late
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    TRY(append, append_to(store, entry));
+    TRY(stored, store.put_and_replace(shard, append.replacement, description));
+    created = created || stored.outcome == PutOutcome::created;
+    if (!stored.replaced) continue;
+    stored.outcome = created ? PutOutcome::created : PutOutcome::already_there;
+    return std::move(stored);
+  }
+  return kept_changing();
 }
 
 Result<std::vector<std::string>> check_paths_exist(Store& store, const RunIndex& index) {

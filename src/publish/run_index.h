@@ -61,6 +61,13 @@ struct RunIndex {
 /// When another writer was faster the index is read again, at most five times.
 [[nodiscard]] Status append_run_index(Store& store, const IndexEntry& entry);
 
+/// Puts a shard together with its entry, in one step where the store can. An entry that the index
+/// has for this path stays as it is. When another writer was faster the index is read again, at
+/// most five times.
+[[nodiscard]] Result<Stored> publish_with_entry(Store& store, const NewFile& shard,
+                                                const IndexEntry& entry,
+                                                std::string_view description);
+
 /// Paths of the index that the store does not have.
 [[nodiscard]] Result<std::vector<std::string>> check_paths_exist(Store& store,
                                                                  const RunIndex& index);

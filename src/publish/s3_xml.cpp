@@ -107,12 +107,13 @@ Refusal s3_refusal(const HttpReply& reply, const S3Place& place, std::string_vie
                                           "`: set AWS_REGION=", one_line(error.region))
                                     : cat("which the server refuses (", said, ")")));
   }
-  if (code_is({"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken",
-               "TokenRefreshRequired", "InvalidSecurity", "NotSignedUp"})) {
-    const std::string_view hint =
-        code_is({"InvalidAccessKeyId"})      ? "it does not know this access key id"
-        : code_is({"SignatureDoesNotMatch"}) ? "the secret key does not belong to the access key id"
-                                             : "the session token is not valid, or no longer";
+  if (code_is({"InvalidAccessKeyId", "XAdminUserNotFound", "SignatureDoesNotMatch", "InvalidToken",
+               "ExpiredToken", "TokenRefreshRequired", "InvalidSecurity", "NotSignedUp"})) {
+    const std::string_view hint = code_is({"InvalidAccessKeyId", "XAdminUserNotFound"})
+                                      ? "it does not know this access key id"
+                                  : code_is({"SignatureDoesNotMatch"})
+                                      ? "the secret key does not belong to the access key id"
+                                      : "the session token is not valid, or no longer";
     return Refusal(kStoreCredentialsRefused,
                    cat(where, ": ", hint, " (HTTP ", reply.status, " ", error.code, ")"));
   }

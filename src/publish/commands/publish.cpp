@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "publish/commands/commands.h"
 #include "publish/commands/conversion.h"
+#include "publish/commands/log.h"
 #include "publish/events.h"
 #include "publish/refusals.h"
 #include "publish/run_index.h"
@@ -63,16 +64,43 @@ Result<IndexEntry> index_entry(const cli::Invocation& invocation, const Envelope
   return entry;
 }
 
+// --store, else the dataset of --repo-id or MLX_BENCH_REPO_ID; nothing when none is given.
+std::optional<std::string> store_url(const cli::Invocation& invocation) {
+  if (const auto url = invocation.text("--store")) return url;
+  if (const auto dataset = invocation.text("--repo-id")) return cat("hf://datasets/", *dataset);
+  const char* dataset = std::getenv("MLX_BENCH_REPO_ID");
+  if (dataset != nullptr && *dataset != '\0') return cat("hf://datasets/", dataset);
+  return std::nullopt;
+}
+
+// The store to publish to. Opens no connection.
+Result<std::unique_ptr<Store>> open_for_publishing(const cli::Invocation& invocation,
+                                                   const std::string& url, const Log& log) {
+  StoreOptions options{.for_writing = true, .create_pr = invocation.has("--create-pr")};
+  options.say = [&log](std::string_view text) { log.warning(text); };
+  if (const auto path = invocation.text("--token-file")) {
+    TRY(bytes, read_file(*path, 4096));
+    options.token = std::string(trim(bytes));
+  }
+  if (options.create_pr && !url.starts_with("hf://"))
+    return Refusal(kStoreUrl, cat("`", url, "` has no pull requests (--create-pr)"));
+  return open_store(url, options);
+}
+
 int run(const cli::Invocation& invocation) {
+  const Log log(invocation);
   const Converted converted = convert_files(invocation);
   if (converted.exit != cli::kOk) return converted.exit;
   std::unique_ptr<Store> store;
   const bool dry_run = invocation.has("--dry-run");
   if (!dry_run) {
-    const auto url = invocation.text("--store");
-    if (!url) return invocation.refuse_usage("missing required --store (or --dry-run)");
-    auto opened = open_store(*url);
-    if (!opened) return invocation.refuse(opened.refusal(), kExitPublish);
+    const auto url = store_url(invocation);
+    if (!url) {
+      return invocation.refuse_usage(
+          "missing required --store (or --repo-id, or MLX_BENCH_REPO_ID, or --dry-run)");
+    }
+    auto opened = open_for_publishing(invocation, *url, log);
+    if (!opened) return log.refuse(opened.refusal(), kExitPublish);
     store = *std::move(opened);
   }
   for (const Envelope& full : converted.envelopes) {
@@ -80,7 +108,7 @@ int run(const cli::Invocation& invocation) {
         invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
     const Envelope& envelope = strict ? *strict : full;
     const auto bytes = write_shard(envelope, invocation.has("--publish-hostname"));
-    if (!bytes) return invocation.refuse(bytes.refusal(), kExitPublish);
+    if (!bytes) return log.refuse(bytes.refusal(), kExitPublish);
     const std::string path = shard_path(envelope, *bytes, invocation.has("--long-hash") ? 16 : 8);
     if (const auto folder = invocation.text("--out")) {
       const std::filesystem::path base =
@@ -89,39 +117,31 @@ int run(const cli::Invocation& invocation) {
       if (written)
         written = write_file_atomic(std::filesystem::path(base).replace_extension(".json"),
                                     json::write(to_json(envelope), {.indent = 2}) + "\n");
-      if (!written) return invocation.refuse(written.refusal(), kExitPublish);
+      if (!written) return log.refuse(written.refusal(), kExitPublish);
     }
     if (dry_run) {
-      invocation.progress(cat("dry run: ", path, ", ", bytes->size(), " bytes, ",
-                              std::max<size_t>(envelope.results.size(), 1),
-                              " rows; nothing was stored"));
+      log.info(cat("dry run: ", path, ", ", bytes->size(), " bytes, ",
+                   std::max<size_t>(envelope.results.size(), 1), " rows; nothing was stored"));
       std::cout << path << "\n";
       continue;
     }
     const auto entry = index_entry(invocation, full, path, envelope_sha256(envelope));
-    if (!entry) return invocation.refuse(entry.refusal(), kExitPublish);
-    const auto outcome = store->put_once(path, *bytes);
-    if (!outcome) return invocation.refuse(outcome.refusal(), kExitPublish);
-    if (*outcome == PutOutcome::already_there) {
-      invocation.progress(cat("already published: ", path));
+    if (!entry) return log.refuse(entry.refusal(), kExitPublish);
+    // The entry goes with the shard, or after it: an index never names what is not there.
+    // Publishing the same file again mends an index whose append was cut off.
+    const auto stored =
+        publish_with_entry(*store, {path, *bytes}, *entry,
+                           cat("feat: add ", full.text("suite"), " run for ", full.text("model")));
+    if (!stored) return log.refuse(stored.refusal(), kExitPublish);
+    if (stored->outcome == PutOutcome::already_there) {
+      log.info(cat("already published: ", path));
     } else {
-      invocation.progress(
-          cat("published ", path, " (", bytes->size(), " bytes) to ", store->url()));
-    }
-    // The entry goes after the shard: an index never names what is not there. Publishing the same
-    // file again mends an index whose append was cut off.
-    const auto current = read_run_index(*store);
-    if (!current) return invocation.refuse(current.refusal(), kExitPublish);
-    if (current->find(path) == nullptr) {
-      const auto appended = append_run_index(*store, *entry);
-      if (!appended) return invocation.refuse(appended.refusal(), kExitPublish);
-    }
-    if (*outcome == PutOutcome::created) {
+      log.info(cat("published ", path, " (", bytes->size(), " bytes) to ", store->url()));
       // The feed is derived: what is wrong with it is said, and the shard stays published.
       const auto fed = append_events(default_events_path(), path, *bytes);
-      if (!fed)
-        invocation.progress(cat("warning: the event feed was not written: ", fed.refusal().text()));
+      if (!fed) log.warning(cat("the event feed was not written: ", fed.refusal().text()));
     }
+    if (!stored->remark.empty()) log.info(cat("pull request: ", stored->remark));
     std::cout << path << "\n";
   }
   return cli::kOk;
@@ -133,7 +153,20 @@ cli::Command publish_command() {
   using cli::Arity;
   auto flags = conversion_flags();
   for (cli::Flag& flag : std::vector<cli::Flag>{
-           {.names = {"--store"}, .value_name = "URL", .help = "Where to publish: file://DIR."},
+           {.names = {"--store"},
+            .value_name = "URL",
+            .help = "Where to publish: file://DIR, s3://BUCKET/PREFIX or "
+                    "hf://datasets/OWNER/NAME[@REVISION].",
+            .conflicts_with = {"--repo-id"}},
+           {.names = {"--repo-id"},
+           .value_name = "OWNER/NAME",
+           .help = "Short for --store hf://datasets/OWNER/NAME (default: MLX_BENCH_REPO_ID)."},
+           {.names = {"--create-pr"},
+           .arity = Arity::toggle,
+           .help = "hf:// only: open a pull request instead of committing."},
+           {.names = {"--token-file"},
+           .value_name = "FILE",
+           .help = "hf:// only: the token, instead of the environment's."},
            {.names = {"--dry-run"},
            .arity = Arity::toggle,
            .help = "Converts, checks and serialises; stores nothing, opens no connection."},
@@ -157,6 +190,7 @@ cli::Command publish_command() {
            .help = "16 digits of the digest in the name instead of 8."}}) {
     flags.push_back(std::move(flag));
   }
+  for (cli::Flag& flag : log_flags()) flags.push_back(std::move(flag));
   return {
       .name = "publish",
       .summary = "Converts, checks, and writes each envelope as an immutable shard into a store.",
@@ -169,7 +203,12 @@ cli::Command publish_command() {
       .notes =
           "stdout: one shard path a line. Exit: 0 ok (also when already published), 2 usage or "
           "unreadable file,\n"
-          "3 invalid, 4 publishing failed or no rows."};
+          "3 invalid, 4 publishing failed (no token, HTTP error) or no rows.\n"
+          "Environment: s3:// reads R2_BUCKET_ENDPOINT, R2_ACCESS_KEY_ID, R2_SECRET_ACCESS_KEY, or "
+          "AWS_ACCESS_KEY_ID,\n"
+          "AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3; hf:// reads "
+          "HF_TOKEN,\n"
+          "HUGGING_FACE_HUB_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_ENDPOINT."};
 }
 
 }  // namespace assay::publish

@@ -16,7 +16,10 @@ int run_index(const cli::Invocation& invocation) {
   auto store = open_store(invocation.text_or("--store", ""));
   if (!store) return invocation.refuse(store.refusal(), kExitPublish);
   const auto index = read_run_index(**store);
-  if (!index) return invocation.refuse(index.refusal(), kExitInvalid);
+  if (!index) {
+    const bool broken = index.refusal().code == kIndexInvalid.code;
+    return invocation.refuse(index.refusal(), broken ? kExitInvalid : kExitPublish);
+  }
   const auto missing = check_paths_exist(**store, *index);
   if (!missing) return invocation.refuse(missing.refusal(), kExitPublish);
   if (!missing->empty()) {
