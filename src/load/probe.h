@@ -111,6 +111,7 @@ class Probe {
   ~Probe();
 
   bool prepare();             // up to and including the warm-ups
+  bool warm_up();             // the warm-ups again, for a server that was started anew
   bool measure();             // one sequential run
   bool measure_concurrent();  // the batch of `width`; true at once when width is 0
   bool check_tools();         // true at once when not asked for
