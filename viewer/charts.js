@@ -54,7 +54,7 @@ export function curveChart(box, { time, curves, marks = [], yText, xText, show, 
   const axis = { stroke: style("--ink-2"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 }, font: `12px ${style("--font")}` };
   const lowest = Math.min(...xs), highest = Math.max(...xs);
   const options = {
-    width: Math.max(240, box.clientWidth || 600), height,
+    width: Math.max(240, holder.clientWidth || 600), height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     legend: { show: false },
     cursor: { points: { size: 10 }, drag: { x: false, y: false }, focus: { prox: 24 } },
     focus: { alpha: 0.35 },
@@ -67,8 +67,8 @@ export function curveChart(box, { time, curves, marks = [], yText, xText, show, 
       } },
     },
     axes: [
-      time ? axis : { ...axis, splits: () => xs.filter((x, i) => i === 0 || Math.log2(x) - Math.log2(xs[i - 1]) > 0.28), values: (_, list) => list.map(xText) },
-      { ...axis, size: 64, values: (_, list) => list.map(yText) },
+      time ? { ...axis, space: 70, values: (_, list) => timeTicks(list, highest - lowest) } : { ...axis, filter: (_, list) => list, splits: () => xs.filter((x, i) => i === 0 || Math.log2(x) - Math.log2(xs[i - 1]) > 0.28), values: (_, list) => list.map(xText) },
+      { ...axis, size: 58, values: (_, list) => list.map(yText) },
     ],
     series: [{}, ...curves.map((c) => {
       const color = curveColor(c.color);
@@ -95,15 +95,28 @@ export function curveChart(box, { time, curves, marks = [], yText, xText, show, 
   plot.over.addEventListener("click", () => { if (over) open(over.row); });
   plot.over.addEventListener("mouseleave", () => { tip.hidden = true; });
   const observer = new ResizeObserver(() => {
-    const width = Math.max(240, box.clientWidth);
+    const width = Math.max(240, holder.clientWidth);
     if (width !== plot.width) plot.setSize({ width, height });
   });
-  observer.observe(box);
+  observer.observe(holder);
   dispose(() => {
     observer.disconnect();
     plot.destroy();
   });
   return plot;
+}
+
+const kMonths = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+// Ticks of a time axis in UTC: days, or hours where all lies within two days; the year where it changes.
+function timeTicks(splits, span) {
+  let year = null;
+  return splits.map((seconds) => {
+    const date = new Date(seconds * 1000);
+    const day = `${date.getUTCDate()} ${kMonths[date.getUTCMonth()]}`;
+    const text = span < 172800 ? `${date.toISOString().slice(11, 16)}\n${day}` : date.getUTCFullYear() === year ? day : `${day}\n${date.getUTCFullYear()}`;
+    year = date.getUTCFullYear();
+    return text;
+  });
 }
 
 // The point nearest to the pointer within 28 pixels.
@@ -130,6 +143,8 @@ function drawMarks(u, marks) {
   ctx.strokeStyle = style("--ink-3");
   ctx.fillStyle = style("--ink-2");
   ctx.setLineDash([3 * ratio, 3 * ratio]);
+  ctx.textAlign = "left";
+  ctx.textBaseline = "alphabetic";
   ctx.font = `${11 * ratio}px ${style("--font")}`;
   let lastLabel = -Infinity;
   for (const mark of marks) {

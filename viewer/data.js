@@ -6,14 +6,14 @@ import { IndexError } from "./columns.js";
 
 const kMaxRows = 5000;
 
-/** The index JSON. `fresh` asks the server again even if the browser has a copy. */
+/** The index JSON. `fresh` asks the server to list its store again. */
 export async function loadIndex({ fresh = false } = {}) {
   const embedded = document.getElementById("assay-index");
   if (embedded) return JSON.parse(embedded.textContent);
   let problem = "";
-  for (const address of ["api/index", "api/index.json"]) {
+  for (const address of [fresh ? "api/index?refresh=1" : "api/index", "api/index.json"]) {
     try {
-      const reply = await fetch(address, { cache: fresh ? "reload" : "default" });
+      const reply = await fetch(address, { cache: fresh ? "reload" : "no-cache" });
       if (!reply.ok) {
         problem ||= `${address} answered ${reply.status}`;
         continue;

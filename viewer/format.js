@@ -15,6 +15,7 @@ export const collate = (a, b) => kCollator.compare(a, b);
 const grouped = (digits) =>
   new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const kFixed = [grouped(0), grouped(1), grouped(2)];
+const kTick = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 const kFree = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 5 });
 
 export function formatCount(value) {
@@ -40,6 +41,12 @@ export function formatNumber(value, unit) {
 }
 
 const kUnitText = { ratio: " %", "%": " %", x: "×", bool: "", score: "", perplexity: "", seconds: " s", count: "" };
+
+/** A tick of an axis: no more digits than it needs. */
+export function formatTick(value, unit) {
+  if (typeof value !== "number") return "";
+  return kTick.format(unit === "ratio" ? value * 100 : value);
+}
 
 export function formatUnit(unit) {
   if (isMissing(unit)) return "";

@@ -99,10 +99,10 @@ export function contextPanels(store, pass) {
   const list = [...panels.values()].sort((a, b) => collate(a.key, b.key));
   for (const panel of list) {
     const leads = [...panel.curves].map(([id, points]) => ({ id, points: [...points].sort((a, b) => a[0] - b[0]) }));
-    const names = new Map(seriesOf(store, leads.map((c) => c.points[c.points.length - 1][1])).map((s) => [s.latest, s]));
+    const names = new Map(seriesOf(store, leads.map((c) => c.points[c.points.length - 1][1]), { without: ["prompt"] }).map((s) => [s.latest, s]));
     panel.curves = leads.map(({ id, points }) => {
       const series = names.get(points[points.length - 1][1]);
-      const label = (series?.label ?? "(superseded)").replace(/ · prompt [^·]*/, "");
+      const label = series?.label ?? "(superseded)";
       return { id, label, points: points.map(([x, row]) => [x, store.value[row], row]) };
     }).sort((a, b) => b.points.length - a.points.length || collate(a.label, b.label));
   }

@@ -8,7 +8,6 @@ import { Column, dictionary, IndexError, Table } from "./columns.js";
 import { collate, formatCount, formatTime, isMissing, lowerIsBetter, promptBucket, promptRange, shortModel } from "./format.js";
 
 export const kEvidence = ["scored", "experimental", "recovered", "invalid"];
-export const kStatuses = ["success", "failed", "capacity_gated", "unsupported", "aborted", "not_applicable"];
 export const kSuites = ["throughput", "ttft", "tool-calling", "code-accuracy", "framework-eval", "capability-comparison",
   "coding", "reasoning", "knowledge", "evalplus", "math-hard", "promptstack", "grounded-summary"];
 export const kHeadline = "throughput_total_toks_per_s";
@@ -188,7 +187,7 @@ function indexRows(store) {
   const names = rows.column("name"), metrics = rows.column("metric"), units = rows.column("unit");
   const tagText = rows.column("tags_json");
   const rowBasis = rows.column("rate_basis"), runBasis = store.shards.column("rate_basis");
-  // A basis among the tags is the row's own; inside a JSON string its quotes would be escaped, so this finds no other.
+  // For an index without a row's own basis: among the tags. Inside a JSON string its quotes would be escaped.
   const tagBasis = new Column(tagText.values, tagText.codes).map((text) => /[{,]"rate_basis":"([^"\\]+)"/.exec(text)?.[1]);
   store.combos = [];
   store.rowCombo = new Int32Array(m);
@@ -203,7 +202,7 @@ function indexRows(store) {
       store.rowCombo[r] = -1;
       continue;
     }
-    const basis = !kRateUnits.has(unit) ? "" : known(tagBasis.at(r)) ?? known(rowBasis.at(r)) ?? known(runBasis.at(store.rowShard[r])) ?? "";
+    const basis = !kRateUnits.has(unit) ? "" : known(rowBasis.at(r)) ?? known(tagBasis.at(r)) ?? known(runBasis.at(store.rowShard[r])) ?? "";
     const key = `${names.codes[r]}|${metrics.codes[r]}|${units.codes[r]}|${basis}`;
     let combo = seen.get(key);
     if (combo === undefined) {
@@ -213,19 +212,31 @@ function indexRows(store) {
     }
     store.rowCombo[r] = combo;
   }
-  store.tagCache = new Array(tagText.values.length);
+  const parsed = (column) => ({ codes: column.codes, texts: column.values, objects: new Array(column.values.length) });
+  store.tags = { row: parsed(tagText), run: parsed(store.shards.column("tags_json")), merged: new Array(m) };
 }
 
-/** The row's tags; always an object, never to be changed. */
+function tagObject({ codes, texts, objects }, at) {
+  const code = codes[at];
+  return code < 0 ? null : (objects[code] ??= parseJson(texts[code]) ?? {});
+}
+
+/** The row's tags: those of its run, with what the row has otherwise (null: not at all). An object, never to be changed. */
 export function tagsOf(store, row) {
-  const column = store.rows.column("tags_json");
-  const code = column.codes[row];
-  if (code < 0) return {};
-  return (store.tagCache[code] ??= parseJson(column.values[code]) ?? {});
+  const held = store.tags.merged[row];
+  if (held !== undefined) return held;
+  const run = tagObject(store.tags.run, store.rowShard[row]);
+  const own = tagObject(store.tags.row, row);
+  let tags = run ?? own ?? {};
+  if (run && own) {
+    tags = { ...run, ...own };
+    for (const [key, value] of Object.entries(own)) if (value === null) delete tags[key];
+  }
+  return (store.tags.merged[row] = tags);
 }
 function firstTags(store, shard) {
   const at = store.rowStart[shard];
-  return at < store.rowStart[shard + 1] ? tagsOf(store, store.rowOrder[at]) : {};
+  return at < store.rowStart[shard + 1] ? tagsOf(store, store.rowOrder[at]) : tagObject(store.tags.run, shard) ?? {};
 }
 export function rowsOfShard(store, shard) {
   return store.rowOrder.subarray(store.rowStart[shard], store.rowStart[shard + 1]);
@@ -477,23 +488,17 @@ export function failedRequests(store, row) {
   return Math.max(0, number(tags.failed_requests) ?? number(tags.n_err) ?? number(tags.errored) ?? 0);
 }
 
-// Code of the row's settings; equal tags are looked at once.
+// Code of the row's settings.
 function configCode(store, row) {
-  const code = store.rows.column("tags_json").codes[row];
-  if (code < 0) return 0;
-  store.configs ??= { codes: new Int32Array(store.tagCache.length).fill(-1), seen: new Map([["", 0]]) };
-  if (store.configs.codes[code] < 0) {
+  store.configs ??= { codes: new Int32Array(store.m).fill(-1), seen: new Map([["", 0]]) };
+  if (store.configs.codes[row] < 0) {
     const tags = tagsOf(store, row);
     let key = "";
     for (const name of kConfigTags) if (tags[name] !== undefined) key += `${name}=${tags[name]}\u001f`;
     if (!store.configs.seen.has(key)) store.configs.seen.set(key, store.configs.seen.size);
-    store.configs.codes[code] = store.configs.seen.get(key);
+    store.configs.codes[row] = store.configs.seen.get(key);
   }
-  return store.configs.codes[code];
-}
-export function configParts(store, row) {
-  const tags = tagsOf(store, row);
-  return kConfigTags.filter((name) => !isMissing(tags[name])).map((name) => [name, tags[name]]);
+  return store.configs.codes[row];
 }
 
 /** Series of a row without metric, unit and basis, as a small number. A row whose regime is incomplete is alone with its run. */
@@ -510,7 +515,7 @@ export function seriesCode(store, row) {
 }
 
 /** Rows as series, each in order of time (superseded runs left out); the order of series is that of their first row. */
-export function seriesOf(store, rowIds, { names = true } = {}) {
+export function seriesOf(store, rowIds, { names = true, without = [] } = {}) {
   const byKey = new Map();
   for (const row of rowIds) {
     if (!isMissing(store.shards.at("superseded_by", store.rowShard[row]))) continue;
@@ -524,7 +529,7 @@ export function seriesOf(store, rowIds, { names = true } = {}) {
     series.rows.sort((a, b) => store.time[store.rowShard[a]] - store.time[store.rowShard[b]] || a - b);
     series.latest = series.rows[series.rows.length - 1];
   }
-  if (names) nameSeries(store, list);
+  if (names) nameSeries(store, list, without);
   return list;
 }
 
@@ -532,10 +537,11 @@ const kPartNames = { window: (v) => `window ${v}`, prompt: (v) => `prompt ${v}`,
   concurrency: (v) => `${v} in flight`, effort: (v) => `effort ${v}`, thinking: (v) => `thinking ${v}` };
 
 // A series is called by its model and by whatever tells it from the others that are shown beside it.
-function nameSeries(store, list) {
+export function nameSeries(store, list, without = []) {
   if (list.length === 0) return;
   const lead = store.rowShard[list[0].latest];
   const parts = [...kIdentity.slice(1), "env_class"].filter((name) => {
+    if (without.includes(name)) return false;
     const codes = store.facts[name].codes;
     return list.some((s) => codes[store.rowShard[s.latest]] !== codes[lead]);
   });
@@ -568,7 +574,7 @@ export function compareGroups(store, rowIds, { ranking }) {
   const groups = new Map();
   for (const series of seriesOf(store, rowIds, { names: false })) {
     const key = regimeKey(store, series.latest);
-    if (!groups.has(key)) groups.set(key, { key, regime: regimeText(store, series.latest), ranked: [], unranked: [] });
+    if (!groups.has(key)) groups.set(key, { key, regime: regimeText(store, series.latest), gaps: regimeGaps(store, series.latest), ranked: [], unranked: [] });
     series.value = store.value[series.latest];
     series.problems = rankProblems(store, series.latest);
     const group = groups.get(key);

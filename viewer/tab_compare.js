@@ -35,7 +35,7 @@ function groupSection(ctx, group) {
   const list = (series, from, tag, kind) => h(tag, { class: "bars" }, series.slice(0, Math.max(0, budget - from)).map((s) => bar(ctx, s, max, intervals.get(s), kind)));
   const hidden = all.length - Math.min(all.length, budget);
   return h("section", { class: "group-card" },
-    h("header", {}, h("h2", {}, group.regime || describeMetric(lead.metric).label),
+    h("header", {}, h("h2", {}, group.gaps.length > 0 ? `Conditions not fully stated${group.regime ? `: ${group.regime}` : ""}` : group.regime || describeMetric(lead.metric).label),
       h("p", {}, `${formatCount(all.length)} series · ${lead.unit === "" ? "no unit" : lead.unit}${combo.basis ? ` · ${basisName(combo.basis)}` : ""}${group.lower ? " · less is better" : ""}`)),
     group.ranked.length > 0 && list(group.ranked, 0, "ol", "ranked"),
     group.unranked.length > 0 && ctx.state.ev === "scored" && h("h3", { class: "sub" }, "Not ranked"),
@@ -67,7 +67,7 @@ function bar(ctx, series, max, interval, kind) {
   return h("li", { class: `bar ${kind}` }, link,
     h("div", { class: "meta" }, h("span", {}, formatDay(store.time[shard])),
       interval && h("span", {}, `${interval.kind} ${formatNumber(interval.low, unit)} – ${formatNumber(interval.high, unit)}`),
-      ctx.state.ev === "scored" && kind === "ranked" && (state.final ? h("span", { class: "chip good" }, `leads as of ${formatCount(series.rows.length)} runs`.replace("leads", series.rank === 1 ? "leads" : "final"))
+      ctx.state.ev === "scored" && kind === "ranked" && (state.final ? h("span", { class: "chip good" }, series.rank === 1 ? `leads as of ${formatCount(series.rows.length)} runs` : `as of ${formatCount(series.rows.length)} runs`)
         : h("span", { class: "chip", title: `isolated ${state.isolated}/4, under load ${state.under_load}/4` }, `provisional ${state.n}/4`)),
       store.dims.era.at(shard) === "historical" && h("span", { class: "chip" }, "historical"),
       series.problems.map((p) => h("span", { class: "chip warn" }, p)),

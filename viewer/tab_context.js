@@ -2,7 +2,7 @@
 // a tile at the length that was asked for, never a point at zero.
 import { curveChart, kCurvesMax, swatch } from "./charts.js";
 import { h, statusChip } from "./dom.js";
-import { basisName, formatCount, formatNumber, formatTime, formatValue, unitName } from "./format.js";
+import { basisName, formatCount, formatTick, formatTime, formatValue, unitName } from "./format.js";
 import { contextPanels, targetTokens, windowName } from "./layouts.js";
 import { flagsOf, reasonOf, regimeText, shardName, statusOf, statusRuns } from "./model.js";
 import { downloads, nothingHere, runLink } from "./parts.js";
@@ -39,7 +39,7 @@ export function contextTab(ctx, main) {
     }
     curveChart(card, {
       time: false, height: 240, curves, label: `${kNames[panel.kind]} over prompt tokens, ${curves.length} series`,
-      yText: (v) => formatNumber(v, panel.unit === "tok/s" && v >= 100 ? "tokens" : panel.unit), xText: short,
+      yText: (v) => formatTick(v, panel.unit), xText: short,
       show: (row, curve) => [curve.label, formatValue(store.value[row], panel.unit), `${formatCount(curve.points.find((p) => p[2] === row)[0])} prompt tokens`,
         regimeText(store, row), `${formatTime(store.time[store.rowShard[row]])} UTC`, ...flagsOf(store, row)],
       open: (row) => ctx.set({ tab: "run", run: shardName(store, store.rowShard[row]) }),

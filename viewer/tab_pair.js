@@ -82,7 +82,7 @@ function picker(ctx) {
     ctx.set({ name: c.name, metric: c.metric, unit: c.unit, basis: c.basis });
   } }, combos.map((c, i) => h("option", { value: i, selected: c.id === combo.id }, `${describeMetric(c.metric).label}, ${c.unit}${c.basis ? `, ${basisName(c.basis)}` : ""} (${c.name})`))));
   const out = h("section", { class: "card picker", "aria-label": "Two runs of your choice" }, h("h2", {}, "Two runs of your choice"),
-    h("div", { class: "fields" }, metric, field("cand", "Candidate"), field("ctrl", "Control")));
+    h("div", { class: "fields" }, metric), h("div", { class: "fields" }, field("cand", "Candidate"), field("ctrl", "Control")));
   const cand = state.cand ? shardByName(store, state.cand) : -1;
   const ctrl = state.ctrl ? shardByName(store, state.ctrl) : -1;
   if (cand < 0 || ctrl < 0) return out;

@@ -55,7 +55,7 @@ export function tableTab(ctx, main) {
       h("th", { scope: "row" }, h("span", { class: "model" }, line.model), line.detail && h("span", { class: "detail" }, line.detail),
         h("span", { class: "chips" }, rankProblems(store, line.latest).map((p) => h("span", { class: "chip warn" }, p)), flagsOf(store, line.latest).map((p) => h("span", { class: "chip bad" }, p)))),
       table.columns.map((c) => h("td", { class: "num" }, line.cells.has(c.id) ? formatNumber(store.value[line.cells.get(c.id)], c.unit) : "")),
-      h("td", {}, runLink(ctx, store.rowShard[line.latest], formatDay(store.time[store.rowShard[line.latest]]) || "open"))))))));
+      h("td", { class: "date" }, runLink(ctx, store.rowShard[line.latest], formatDay(store.time[store.rowShard[line.latest]]) || "open"))))))));
   if (table.left > 0) main.append(h("p", { class: "more" }, `${formatCount(table.left)} more columns are in the downloads of the other tabs; filter to see them here.`));
   if (pages > 1) {
     const go = (to, label, off) => h("button", { class: "button small", disabled: off, "data-key": `page-${label}`, onclick: () => ctx.set({ page: to }) }, label);

@@ -1,8 +1,8 @@
 // Trend: each series over time. At most six at once; where a campaign begins there is a line.
 import { curveChart, kCurvesMax, swatch } from "./charts.js";
-import { h } from "./dom.js";
-import { formatCount, formatNumber, formatTime, formatValue, unitName } from "./format.js";
-import { comboOf, flagsOf, regimeText, seriesOf, shardName } from "./model.js";
+import { h, note } from "./dom.js";
+import { formatCount, formatTick, formatTime, formatValue, unitName } from "./format.js";
+import { comboOf, flagsOf, nameSeries, regimeGaps, regimeKey, regimeText, seriesOf, shardName } from "./model.js";
 import { downloads, nothingHere, runLink, statusList } from "./parts.js";
 
 const kListMax = 60;
@@ -14,10 +14,12 @@ export function trendTab(ctx, main) {
     return;
   }
   const dated = rows.filter((row) => Number.isFinite(store.time[store.rowShard[row]]));
-  // Longest histories first: they have a trend to show.
-  const all = seriesOf(store, dated).sort((a, b) => b.rows.length - a.rows.length || store.time[store.rowShard[b.latest]] - store.time[store.rowShard[a.latest]]);
-  const wanted = all.filter((s) => state.series.includes(s.label));
-  const chosen = (wanted.length > 0 ? wanted : all).slice(0, kCurvesMax);
+  const groups = regimeGroups(store, dated);
+  const all = groups.flatMap((group) => group.series);
+  const wanted = all.filter((s) => state.series.includes(s.id));
+  // Unasked, only series of one regime share the axis.
+  const chosen = (wanted.length > 0 ? wanted : groups[0]?.series ?? []).slice(0, kCurvesMax);
+  const regimes = new Set(chosen.map((s) => s.regime)).size;
   main.append(h("div", { class: "toolbar" }, h("p", { class: "hint" }, `${unitName(combo.unit)} over time. Each point is a run; a dashed line is the start of a campaign.`),
     downloads(ctx, "trend", chosen.flatMap((s) => s.rows))));
 
@@ -33,28 +35,59 @@ export function trendTab(ctx, main) {
     time: true, height: 340, label: `${chosen.length} series over time, values in the table below`,
     curves: chosen.map((s, i) => ({ label: s.label, color: i, points: pointsOf(store, s) })),
     marks: marks.size <= 40 ? [...marks].map(([label, time]) => ({ label, x: time / 1000 })).sort((a, b) => a.x - b.x) : [],
-    yText: (v) => formatNumber(v, combo.unit),
+    yText: (v) => formatTick(v, combo.unit),
     show: (row, curve) => [curve.label, formatValue(store.value[row], combo.unit), `${formatTime(store.time[store.rowShard[row]])} UTC`, regimeText(store, row), ...flagsOf(store, row)],
     open: (row) => ctx.set({ tab: "run", run: shardName(store, store.rowShard[row]) }),
     dispose: ctx.dispose,
   });
 
+  if (regimes > 1) box.append(note("warning", "These curves ran under different conditions: their heights do not compare."));
+
   const full = chosen.length >= kCurvesMax;
+  const line = (s) => {
+    const at = chosen.indexOf(s);
+    return h("li", {}, h("label", { class: at < 0 ? "option" : "option on" },
+      h("input", { type: "checkbox", checked: at >= 0, disabled: at < 0 && full, "data-key": `series-${s.id}`, onchange: (event) => {
+        const ids = chosen.map((c) => c.id);
+        ctx.set({ series: event.target.checked ? [...ids, s.id] : ids.filter((id) => id !== s.id) });
+      } }), at >= 0 ? swatch(at) : h("span", { class: "swatch" }), h("span", { class: "text" }, s.label),
+      h("span", { class: "count" }, `${formatCount(s.rows.length)} run${s.rows.length === 1 ? "" : "s"} · latest ${formatValue(store.value[s.latest], combo.unit)}`)));
+  };
+  let left = kListMax;
   main.append(h("section", { class: "card" }, h("h2", {}, "Series"), h("p", { class: "hint" }, `At most ${kCurvesMax} at once; ${formatCount(all.length)} match.`),
-    h("ul", { class: "legend" }, all.slice(0, kListMax).map((s) => {
-      const at = chosen.indexOf(s);
-      return h("li", {}, h("label", { class: at < 0 ? "option" : "option on" },
-        h("input", { type: "checkbox", checked: at >= 0, disabled: at < 0 && full, "data-key": `series-${s.label}`, onchange: (event) => {
-          const labels = chosen.map((c) => c.label);
-          ctx.set({ series: event.target.checked ? [...labels, s.label] : labels.filter((l) => l !== s.label) });
-        } }), at >= 0 ? swatch(at) : h("span", { class: "swatch" }), h("span", { class: "text" }, s.label),
-        h("span", { class: "count" }, `${formatCount(s.rows.length)} · ${formatValue(store.value[s.latest], combo.unit)}`)));
+    h("div", { class: "legend" }, groups.map((group) => {
+      const shown = group.series.slice(0, Math.max(0, left));
+      left -= shown.length;
+      return shown.length > 0 && [h("h3", {}, group.regime), h("ul", {}, shown.map(line))];
     })), all.length > kListMax && h("p", { class: "more" }, `${formatCount(all.length - kListMax)} more: filter to reach them`)));
   main.append(h("details", { class: "card" }, h("summary", {}, "The points as a table"),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Points" }, h("table", {}, h("thead", {}, h("tr", {}, ["Series", "Time (UTC)", "Value", "Campaign"].map((t) => h("th", { scope: "col" }, t)))),
       h("tbody", {}, chosen.flatMap((s) => s.rows.slice(-100).map((row) => h("tr", {}, h("td", {}, s.label), h("td", {}, runLink(ctx, store.rowShard[row], formatTime(store.time[store.rowShard[row]]))),
         h("td", { class: "num" }, formatValue(store.value[row], comboOf(store, row).unit)), h("td", {}, store.dims.campaign.at(store.rowShard[row]) ?? "")))))))));
   main.append(statusList(ctx));
+}
+
+// Series by regime, those with the longest histories first: they have a trend to show.
+function regimeGroups(store, rows) {
+  const groups = new Map();
+  for (const series of seriesOf(store, rows, { names: false })) {
+    const key = regimeKey(store, series.latest);
+    if (!groups.has(key)) {
+      const text = regimeText(store, series.latest);
+      groups.set(key, { regime: regimeGaps(store, series.latest).length > 0 ? `Conditions not fully stated${text ? `: ${text}` : ""}` : text, series: [], runs: 0 });
+    }
+    groups.get(key).series.push(series);
+    groups.get(key).runs = Math.max(groups.get(key).runs, series.rows.length);
+  }
+  for (const group of groups.values()) {
+    nameSeries(store, group.series);
+    group.series.sort((a, b) => b.rows.length - a.rows.length || store.time[store.rowShard[b.latest]] - store.time[store.rowShard[a.latest]]);
+    for (const series of group.series) {
+      series.regime = group.regime;
+      series.id = group.regime ? `${series.label} (${group.regime})` : series.label;
+    }
+  }
+  return [...groups.values()].sort((a, b) => b.runs - a.runs || b.series.length - a.series.length);
 }
 
 // Two runs of one second are drawn one after the other, not averaged.

@@ -25,6 +25,7 @@ export function createView(root) {
   const live = h("div", { class: "visually-hidden", "aria-live": "polite" });
   let last = null;
   initTheme(() => last && render(last));
+  hoverTips(root);
 
   function render(context) {
     last = context;
@@ -59,6 +60,26 @@ export function createView(root) {
 
 function bestSuite(suites) {
   return [...suites].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "throughput";
+}
+
+// What a bar stands for, in words, beside the pointer or the focused bar; the same words are its accessible name.
+function hoverTips(root) {
+  const tip = h("div", { id: "hover", class: "tip", hidden: true, "aria-hidden": "true" });
+  document.body.append(tip);
+  const show = (event) => {
+    const target = event.target.closest?.("[data-tip]");
+    tip.hidden = !target;
+    if (!target) return;
+    tip.textContent = target.dataset.tip;
+    const box = target.getBoundingClientRect();
+    const left = event.type === "pointerover" ? event.clientX + 14 : box.left + 40;
+    tip.style.left = `${Math.max(6, Math.min(left, innerWidth - tip.offsetWidth - 6))}px`;
+    tip.style.top = `${box.bottom + tip.offsetHeight + 8 > innerHeight ? Math.max(6, box.top - tip.offsetHeight - 4) : box.bottom + 4}px`;
+  };
+  for (const type of ["pointerover", "focusin"]) root.addEventListener(type, (event) => { if (event.pointerType !== "touch") show(event); });
+  for (const type of ["pointerleave", "focusout", "click"]) root.addEventListener(type, () => { tip.hidden = true; });
+  addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+  addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
 }
 
 // Light and dark follow the system until the reader chooses.
