@@ -60,4 +60,5 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden && store && !isEmbedded() && Date.now() - loadedAt > kAgeMax) load(false);
 });
 
+if (!isEmbedded()) document.head.append(h("link", { rel: "icon", href: "icon.svg" }));
 load(false);

@@ -173,7 +173,7 @@ export function legsChart({ pairs, unit, label, text }) {
   if (values.length === 0) return null;
   const low = Math.min(...values), high = Math.max(...values);
   const pad = (high - low || high * 0.05 || 1) * 0.12;
-  const width = 560, left = 54, right = 16, line = 26, top = 8;
+  const width = 430, left = 52, right = 14, line = 28, top = 8;
   const height = top + pairs.length * line + 34;
   const x = (v) => left + ((v - (low - pad)) / (high - low + 2 * pad)) * (width - left - right);
   const bottom = top + pairs.length * line;
@@ -182,7 +182,7 @@ export function legsChart({ pairs, unit, label, text }) {
     svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}: control and candidate of ${pairs.length} pairs` },
       ticks.map((t) => [svg("line", { x1: x(t), x2: x(t), y1: top, y2: bottom, class: "gridline" }),
         svg("text", { x: x(t), y: bottom + 16, class: "tick", "text-anchor": t === high ? "end" : t === low ? "start" : "middle" }, text(t))]),
-      svg("text", { x: width - right, y: bottom + 31, class: "tick", "text-anchor": "end" }, unit),
+      svg("text", { x: width - right, y: bottom + 32, class: "tick", "text-anchor": "end" }, unit),
       pairs.map((p, i) => {
         const y = top + i * line + line / 2;
         const both = Number.isFinite(p.control?.value) && Number.isFinite(p.candidate?.value);

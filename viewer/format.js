@@ -22,6 +22,11 @@ export function formatCount(value) {
   return isMissing(value) ? "" : kFixed[0].format(value);
 }
 
+/** At most `max` characters, the cut shown. */
+export function clip(text, max) {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
+}
+
 /** The number alone, with the digits that its unit deserves; "" for a missing value, never 0. */
 export function formatNumber(value, unit) {
   if (typeof value !== "number" || !Number.isFinite(value)) return "";

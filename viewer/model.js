@@ -467,7 +467,7 @@ export function intervalOf(store, row) {
   return null;
 }
 
-/** What a reader must see beside the value: failures, empty answers, cut answers. */
+/** What a reader must see beside the value: failures, empty answers, a run that did not pass. */
 export function flagsOf(store, row) {
   const tags = tagsOf(store, row);
   const flags = [];
@@ -477,8 +477,6 @@ export function flagsOf(store, row) {
   if (incomplete !== null && incomplete > 0) flags.push(`${formatCount(incomplete)} incomplete`);
   const answered = number(tags.answered_rate);
   if (answered !== null && answered < 1) flags.push(`answered ${Math.floor(answered * 100)} %`);
-  const cut = number(tags.truncated_rate);
-  if (cut !== null && cut > 0) flags.push(`cut at the limit ${Math.ceil(cut * 100)} %`);
   if (tags.partial === "true") flags.push("partial run");
   if (tags.passed === "false") flags.push("run did not pass");
   return flags;

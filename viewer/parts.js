@@ -1,6 +1,6 @@
 // Pieces that several tabs share: links to a run, tiles of runs without a figure, downloads, lists of facts.
 import { download, emptyNote, h, statusChip } from "./dom.js";
-import { formatCount, formatDay, isMissing, toCsv, toJson } from "./format.js";
+import { clip, formatCount, formatDay, isMissing, toCsv, toJson } from "./format.js";
 import { kLongHeader, longRow } from "./layouts.js";
 import { reasonOf, shardName, statusOf, statusRuns } from "./model.js";
 
@@ -20,7 +20,7 @@ export function statusList(ctx) {
       runLink(ctx, shard, statusChip(statusOf(store, shard)), h("span", { class: "model" }, store.dims.model.at(shard) ?? "(no model)"),
         h("span", { class: "detail" }, [store.shards.at("campaign_profile", shard), store.dims.window.at(shard) && `window ${store.dims.window.at(shard)}`,
           store.regime[shard].prompt && `prompt ${store.regime[shard].prompt}`, formatDay(store.time[shard])].filter(Boolean).join(" · "))),
-      reasonOf(store, shard) && h("p", { class: "reason" }, reasonOf(store, shard))))),
+      reasonOf(store, shard) && h("p", { class: "reason" }, clip(reasonOf(store, shard), 240))))),
     runs.length > shown.length && h("p", { class: "more" }, `and ${formatCount(runs.length - shown.length)} more`));
 }
 

@@ -1,6 +1,6 @@
 // Campaign: what was planned as a matrix, profile and window down, prompt length across; what became of each cell.
 import { download, emptyNote, h, statusChip, statusNames } from "./dom.js";
-import { formatCount, formatDay, formatNumber, formatValue, toCsv, toJson } from "./format.js";
+import { clip, formatCount, formatDay, formatNumber, formatValue, toCsv, toJson } from "./format.js";
 import { campaignMatrix, campaigns, windowName } from "./layouts.js";
 import { comboOf, flagsOf, statusOf } from "./model.js";
 import { nothingHere, runLink } from "./parts.js";
@@ -32,7 +32,7 @@ function tile(ctx, cell) {
   const text = (row) => formatValue(store.value[row], comboOf(store, row)?.unit ?? "");
   const f = cell.figures;
   const body = cell.status !== "success"
-    ? [statusChip(cell.status), cell.reason && h("span", { class: "reason" }, cell.reason)]
+    ? [statusChip(cell.status), cell.reason && h("span", { class: "reason" }, clip(cell.reason, 160))]
     : [h("span", { class: "figure" }, f.cumulative !== undefined ? text(f.cumulative) : statusChip("success")),
        h("span", { class: "detail" }, [f.decode !== undefined && `decode ${formatNumber(store.value[f.decode], "tok/s")}`, f.prefill !== undefined && `prefill ${formatNumber(store.value[f.prefill], "tok/s")}`].filter(Boolean).join(" · ")),
        f.ttft !== undefined && h("span", { class: "detail" }, `first token ${text(f.ttft)}`),

@@ -6,7 +6,9 @@ import { comboOf, compareGroups, flagsOf, intervalOf, regimeText } from "./model
 import { verdictOf } from "./pairing.js";
 import { downloads, nothingHere, runLink, statusList } from "./parts.js";
 
-const kBarsMax = 40;
+const kBarsMax = 40;       // of the first group; later ones are cut sooner
+const kBarsMaxLater = 12;
+const kGroupsMax = 12;
 
 export function compareTab(ctx, main) {
   const { store, rows, state, combo } = ctx;
@@ -21,17 +23,22 @@ export function compareTab(ctx, main) {
     h("p", { class: "hint" }, ranking ? "Latest run of each series. Ranks hold inside a group only: its members ran under equal conditions."
                                       : "Latest run of each series, in order of name. No ranks here."),
     downloads(ctx, "compare", groups.flatMap((g) => [...g.ranked, ...g.unranked]).map((s) => s.latest))));
-  for (const group of groups) main.append(groupSection(ctx, group));
+  const shown = ctx.ui.all.has("groups") ? groups : groups.slice(0, kGroupsMax);
+  shown.forEach((group, at) => main.append(groupSection(ctx, group, at === 0 ? kBarsMax : kBarsMaxLater)));
+  if (groups.length > shown.length) {
+    main.append(h("button", { class: "button", "data-key": "all-groups", onclick: () => { ctx.ui.all.add("groups"); ctx.redraw(); } },
+      `Show ${formatCount(groups.length - shown.length)} more groups of other conditions`));
+  }
   main.append(statusList(ctx));
 }
 
-function groupSection(ctx, group) {
+function groupSection(ctx, group, barsMax) {
   const { store, combo, ui } = ctx;
   const all = [...group.ranked, ...group.unranked];
   const intervals = new Map(all.map((s) => [s, intervalOf(store, s.latest)]));
   const max = Math.max(...all.map((s) => Math.max(s.value, intervals.get(s)?.high ?? 0)));
   const lead = comboOf(store, all[0].latest);
-  const budget = ui.all.has(group.key) ? Infinity : kBarsMax;
+  const budget = ui.all.has(group.key) ? Infinity : barsMax;
   const list = (series, from, tag, kind) => h(tag, { class: "bars" }, series.slice(0, Math.max(0, budget - from)).map((s) => bar(ctx, s, max, intervals.get(s), kind)));
   const hidden = all.length - Math.min(all.length, budget);
   return h("section", { class: "group-card" },

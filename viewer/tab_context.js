@@ -2,7 +2,7 @@
 // a tile at the length that was asked for, never a point at zero.
 import { curveChart, kCurvesMax, swatch } from "./charts.js";
 import { h, statusChip } from "./dom.js";
-import { basisName, formatCount, formatTick, formatTime, formatValue, unitName } from "./format.js";
+import { basisName, clip, formatCount, formatTick, formatTime, formatValue, unitName } from "./format.js";
 import { contextPanels, targetTokens, windowName } from "./layouts.js";
 import { flagsOf, reasonOf, regimeText, shardName, statusOf, statusRuns } from "./model.js";
 import { downloads, nothingHere, runLink } from "./parts.js";
@@ -69,5 +69,5 @@ function tiles(ctx, runs) {
       h("ul", { class: "tiles" }, shards.slice(0, 30).map((shard) => h("li", { class: "tile" },
         runLink(ctx, shard, statusChip(statusOf(store, shard)), h("span", { class: "model" }, store.shards.at("campaign_profile", shard) ?? store.dims.model.at(shard) ?? ""),
           h("span", { class: "detail" }, windowName(store.shards.at("context_configured_window_tokens", shard)))),
-        reasonOf(store, shard) && h("p", { class: "reason" }, reasonOf(store, shard))))))));
+        reasonOf(store, shard) && h("p", { class: "reason" }, clip(reasonOf(store, shard), 240))))))));
 }

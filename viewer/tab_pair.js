@@ -32,10 +32,11 @@ function better(combo, ratio, tag) {
   return up !== lowerIsBetter(combo.metric, combo.unit, tag) ? "better" : "worse";
 }
 
-function verdictLine(ctx, combo, row, result, candidateText, controlText) {
+function verdictLine(ctx, combo, row, result, candidateText, controlText, interval = null) {
   if (!result.ok) return refusalList(result.refusals);
+  const open = interval !== null && interval.low <= 1 && interval.high >= 1;
   return h("div", { class: "ratio" }, h("span", { class: "big" }, `${formatNumber(result.ratio, "x")}×`),
-    h("span", { class: "what" }, h("b", {}, `${formatSigned(result.ratio - 1)}, ${better(combo, result.ratio, tagsOf(ctx.store, row).higher_is_better)}`),
+    h("span", { class: "what" }, h("b", {}, `${formatSigned(result.ratio - 1)}, ${open ? "but the interval holds 1: no difference shown" : better(combo, result.ratio, tagsOf(ctx.store, row).higher_is_better)}`),
       h("span", {}, `candidate ${candidateText}, control ${controlText}`)));
 }
 
@@ -54,7 +55,7 @@ function pairCard(ctx, pair) {
       h("span", { class: "detail" }, `${describeMetric(combo.metric).label}, ${unitName(combo.unit)}${combo.basis ? `, ${basisName(combo.basis)}` : ""}`),
       h("span", { class: "detail" }, row === null ? "" : regimeText(store, row)),
       h("span", { class: "detail" }, "candidate ", runLink(ctx, shard, formatTime(store.time[shard])), other !== undefined ? [" · control ", runLink(ctx, store.rowShard[other], formatTime(store.time[store.rowShard[other]]))] : " · control measured inside the run")),
-    row === null ? refusalList(result.refusals) : verdictLine(ctx, combo, row, result, formatValue(store.value[row], combo.unit), formatValue(other === undefined ? control.value : store.value[other], combo.unit)),
+    row === null ? refusalList(result.refusals) : verdictLine(ctx, combo, row, result, formatValue(store.value[row], combo.unit), formatValue(other === undefined ? control.value : store.value[other], combo.unit), interval),
     result.ok && interval && h("div", { class: "with-interval" }, intervalChart({ value: interval.value, low: interval.low, high: interval.high, text: (v) => `${formatNumber(v, "x")}×` }),
       h("p", { class: "hint" }, `${interval.name}: ${formatNumber(interval.value, "x")}×, ${interval.kind} ${formatNumber(interval.low, "x")} to ${formatNumber(interval.high, "x")}`)));
 }

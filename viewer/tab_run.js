@@ -1,7 +1,7 @@
 // Run: one shard, all of it: what was measured under which conditions, what proves it, and its bytes checked here.
 import { loadShardBytes, readShard, sha256 } from "./data.js";
 import { download, emptyNote, h, note, statusChip } from "./dom.js";
-import { describeMetric, formatCount, formatTime, formatValue, isMissing } from "./format.js";
+import { clip, describeMetric, formatCount, formatTime, formatValue, isMissing } from "./format.js";
 import { parseJson, reasonOf, shardByName, shardName, statusOf } from "./model.js";
 import { facts, grid, objectFacts } from "./parts.js";
 import { isSealed, sealedSections } from "./sealed.js";
@@ -61,7 +61,7 @@ function headCard(ctx, shard) {
       [["variant", "variant"], ["comparison_group", "group"], ["context_band", "context"], ["completion_state", "completion"]].map(([key, name]) => !isMissing(at(key)) && badge("", `${name}: ${at(key)}`))),
     at("caveat") && note("warning", h("strong", {}, "Caveat. "), at("caveat")),
     next && note("warning", "Superseded by ", h("a", { href: `#tab=run&ev=${ctx.state.ev}&run=${encodeURIComponent(String(next).replace(/^.*\//, ""))}` }, String(next))),
-    reason && note(statusOf(store, shard) === "success" ? "warning" : "error", h("strong", {}, "Problems the run reported. "), reason),
+    reason && note(statusOf(store, shard) === "success" ? "warning" : "error", h("strong", {}, "Problems the run reported. "), clip(reason, 400)),
     h("p", { class: "path" }, h("code", {}, String(at("path") ?? ""))));
 }
 

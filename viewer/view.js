@@ -270,6 +270,6 @@ function dateRange(ctx) {
 
 function footer(ctx) {
   const { store } = ctx;
-  return h("footer", {}, h("p", {}, `${formatCount(store.n)} shards, ${formatCount(store.m)} rows. `, store.index.index?.policy ?? ""),
+  return h("footer", {}, h("p", {}, `${formatCount(store.n)} shard${store.n === 1 ? "" : "s"}, ${formatCount(store.m)} row${store.m === 1 ? "" : "s"}. `, store.index.index?.policy ?? ""),
     h("p", {}, "Times are UTC. Blank means not stated; it never means zero."));
 }

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 
 export const kRoot = fileURLToPath(new URL("../../", import.meta.url));
 export const kFolders = [join(kRoot, "viewer"), join(kRoot, "build/page")];
-const kTypes = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8" };
-const kPolicy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+const kTypes = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
+const kPolicy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** index: object or text, or a function giving one. shards: {name: path}. Returns {url, requests, close}. */
 export async function servePage({ index, shards = {} }) {
