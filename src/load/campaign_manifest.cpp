@@ -85,6 +85,19 @@ Status read_bool(const json::Value& object, std::string_view key, std::string_vi
   return {};
 }
 
+Status read_texts(const json::Value& object, std::string_view key, std::string_view parent,
+                  std::map<std::string, std::string>& out) {
+  const json::Value* value = object.find(key);
+  if (value == nullptr) return {};
+  const std::string path = path_of(parent, key);
+  TRY_DO(value->expect(json::Kind::object, path));
+  for (const auto& [name, text] : value->members()) {
+    TRY(word, text.as_string(path_of(path, name)));
+    out[name] = word;
+  }
+  return {};
+}
+
 // A name that becomes one folder below the output's root.
 Status check_folder_name(const std::string& name, std::string_view path) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -114,14 +127,7 @@ Result<ServerSpec> read_server(const json::Value& value, const std::string& path
   TRY_DO(value.at("ready_url", path));
   TRY_DO(read_text(value, "ready_url", path, server.ready_url));
   TRY_DO(read_count(value, "ready_timeout_seconds", path, 1, server.ready_timeout_seconds));
-  if (const json::Value* environment = value.find("environment")) {
-    const std::string place = path_of(path, "environment");
-    TRY_DO(environment->expect(json::Kind::object, place));
-    for (const auto& [name, text] : environment->members()) {
-      TRY(word, text.as_string(path_of(place, name)));
-      server.environment[name] = word;
-    }
-  }
+  TRY_DO(read_texts(value, "environment", path, server.environment));
   return server;
 }
 
@@ -145,11 +151,12 @@ Result<DeclaredOutcome> read_outcome(const json::Value& value, const std::string
 
 Result<Profile> read_profile(const json::Value& value, const std::string& path) {
   TRY_DO(value.expect(json::Kind::object, path));
-  TRY_DO(value.expect_only(
-      {"id", "model", "window_limit_tokens", "enabled", "model_max_tokens", "catalog_max_tokens",
-       "proxy_max_tokens", "worker_max_tokens", "outcome", "server", "checkpoint_sha256",
-       "kv_bytes_per_token", "weights_bytes", "quantization", "model_revision", "stack"},
-      path));
+  TRY_DO(
+      value.expect_only({"id", "model", "window_limit_tokens", "enabled", "model_max_tokens",
+                         "catalog_max_tokens", "proxy_max_tokens", "worker_max_tokens", "outcome",
+                         "server", "checkpoint_sha256", "kv_bytes_per_token", "weights_bytes",
+                         "quantization", "model_revision", "stack", "variables"},
+                        path));
   Profile profile;
   TRY_DO(value.at("model", path));
   TRY_DO(read_text(value, "model", path, profile.model));
@@ -178,6 +185,7 @@ Result<Profile> read_profile(const json::Value& value, const std::string& path) 
     TRY(declared, read_outcome(*outcome, path_of(path, "outcome")));
     profile.outcome = std::move(declared);
   }
+  TRY_DO(read_texts(value, "variables", path, profile.variables));
   if (const json::Value* server = value.find("server")) {
     TRY(spec, read_server(*server, path_of(path, "server")));
     profile.server = std::move(spec);

@@ -32,23 +32,25 @@ struct ServerSpec {
 /// An outcome known without measuring: "this model has no 192k window".
 struct DeclaredOutcome {
   CellStatus status = CellStatus::not_applicable;
-  std::string reason;
-  std::optional<int64_t> target_tokens;  // absent: every target of the profile
+  std::string reason{};
+  std::optional<int64_t> target_tokens{};  // absent: every target of the profile
 };
 
 struct Profile {
-  std::string id;  // also a folder's name
-  std::string model;
+  std::string id{};  // also a folder's name
+  std::string model{};
   int64_t window_limit_tokens = 0;
   bool enabled = true;
   // Four limits that are never taken for one another; absent = not stated.
-  std::optional<int64_t> model_max_tokens, catalog_max_tokens, proxy_max_tokens, worker_max_tokens;
-  std::optional<DeclaredOutcome> outcome;
-  std::optional<ServerSpec> server;              // instead of the manifest's
-  std::optional<std::string> checkpoint_sha256;  // a loaded weight file must have this digest
-  std::optional<int64_t> kv_bytes_per_token;     // for the capacity preflight
-  std::optional<int64_t> weights_bytes;          // the same
-  std::optional<std::string> quantization, model_revision, stack;  // facts of the record
+  std::optional<int64_t> model_max_tokens{}, catalog_max_tokens{}, proxy_max_tokens{},
+      worker_max_tokens{};
+  std::optional<DeclaredOutcome> outcome{};
+  std::map<std::string, std::string> variables{};  // further ${…} of this profile
+  std::optional<ServerSpec> server{};              // instead of the manifest's
+  std::optional<std::string> checkpoint_sha256{};  // a loaded weight file must have this digest
+  std::optional<int64_t> kv_bytes_per_token{};     // for the capacity preflight
+  std::optional<int64_t> weights_bytes{};          // the same
+  std::optional<std::string> quantization{}, model_revision{}, stack{};  // facts of the record
 };
 
 /// What is recorded beside the speed. The length of the answers always is.
@@ -75,7 +77,7 @@ struct Manifest {
   int64_t concurrency = 1;
   int64_t prompt_tolerance_tokens = 64;
   std::vector<Profile> profiles;
-  std::optional<ServerSpec> server;
+  std::optional<ServerSpec> server{};
   std::optional<std::string> control_profile;
   Assertions assertions;
   Guards guards;

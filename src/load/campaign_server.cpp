@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "load/http_client.h"
 #include "load/refusals.h"
 
 extern char** environ;
@@ -276,6 +277,7 @@ void ServerProcess::take_reports(bool wait) {
     if (got != sizeof report) {
       end_ = "its keeper was killed";
     } else if (report.kind == Report::ended) {
+      exit_ = WIFSIGNALED(report.value) ? 128 + WTERMSIG(report.value) : WEXITSTATUS(report.value);
       end_ = WIFSIGNALED(report.value) ? cat("signal ", WTERMSIG(report.value))
                                        : cat("exit code ", WEXITSTATUS(report.value));
     }
@@ -291,6 +293,12 @@ bool ServerProcess::alive() {
 std::string ServerProcess::end() const {
   const std::lock_guard lock(mutex_);
   return end_;
+}
+
+int ServerProcess::wait_for_exit() {
+  take_reports(true);
+  const std::lock_guard lock(mutex_);
+  return exit_;
 }
 
 void ServerProcess::stop() {
@@ -347,6 +355,41 @@ Status expect_port_free(int port) {
                    cat("port ", port, " of the loopback address: ", std::strerror(errno)));
   }
   return {};
+}
+
+namespace {
+
+constexpr auto kReadyPoll = std::chrono::milliseconds(25);
+constexpr Limits kReadyLimits{.connect = std::chrono::milliseconds(1000),
+                              .request = std::chrono::milliseconds(5000)};
+
+class StatusOnly final : public HttpSink {
+ public:
+  void head(HttpHead head, Stamp) override { status = head.status; }
+  bool body(std::string_view, Stamp) override { return false; }
+  int status = 0;
+};
+
+}  // namespace
+
+Status wait_until_ready(ServerProcess& server, const std::string& url, std::chrono::seconds timeout,
+                        const Guard& guard) {
+  TRY(endpoint, parse_endpoint(url));
+  const Stamp deadline = now() + timeout;
+  std::string last = "no answer yet";
+  while (now() < deadline) {
+    if (!server.alive()) return Refusal(kServerDied, cat(server.end(), " before it was ready"));
+    StatusOnly answer;
+    const HttpOutcome outcome =
+        exchange(endpoint, {.target = endpoint.path.empty() ? "/" : endpoint.path}, kReadyLimits,
+                 guard, answer);
+    if (answer.status >= 200 && answer.status < 300) return {};
+    last = answer.status != 0 ? cat("status ", answer.status)
+           : outcome.problem  ? outcome.problem->text()
+                              : last;
+    TRY_DO(sleep_until(now() + kReadyPoll, guard));
+  }
+  return Refusal(kServerNotReady, cat("`", url, "` in ", timeout.count(), " s: ", last));
 }
 
 }  // namespace assay::load

@@ -12,7 +12,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -28,8 +27,8 @@ namespace assay::load {
 
 struct ServerCommand {
   std::vector<std::string> argv;  // argv[0] with a slash is a path, else looked up in PATH
-  std::map<std::string, std::string> environment;  // added to ours
-  std::filesystem::path log;                       // gets stdout and stderr
+  std::map<std::string, std::string> environment{};  // added to ours
+  std::filesystem::path log{};                       // gets stdout and stderr
 };
 
 class ServerProcess {
@@ -43,6 +42,8 @@ class ServerProcess {
   [[nodiscard]] bool alive();
   /// "exit code 3", "signal 9"; empty while it runs.
   [[nodiscard]] std::string end() const;
+  /// Waits until it ends by itself: 0 to 255, or 128 + the signal that ended it.
+  int wait_for_exit();
   /// Ends the server and waits until it is gone.
   void stop();
 
@@ -56,6 +57,7 @@ class ServerProcess {
   int reports_ = -1;  // read end: what the keeper saw
   mutable std::mutex mutex_;
   std::string end_;
+  int exit_ = 128 + 9;
 };
 
 /// A port of the loopback interface that nothing listens on at this moment.

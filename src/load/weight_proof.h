@@ -82,10 +82,10 @@ struct ProofRequest {
   std::string host;  // of the endpoint; only this machine's own addresses can be looked into
   int port = 0;
   std::string requested_model;
-  std::string responded_model;                   // "" when the answers named none
-  std::optional<int> server_pid;                 // the server that was started for the measurement
-  std::optional<std::string> checkpoint_sha256;  // one of the files must have this digest
-  int64_t now_seconds = 0;                       // for verified_at
+  std::string responded_model{};    // "" when the answers named none
+  std::optional<int> server_pid{};  // the server that was started for the measurement
+  std::optional<std::string> checkpoint_sha256{};  // one of the files must have this digest
+  int64_t now_seconds = 0;                         // for verified_at
 };
 
 struct WeightFile {
@@ -103,7 +103,7 @@ struct WeightProof {
   std::string checkpoint;  // base name of the first weight file
   std::string command_line_sha256;
   std::vector<WeightFile> files;
-  std::string responded_model;
+  std::string responded_model{};
   std::string verified_at;
 };
 
