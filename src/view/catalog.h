@@ -40,6 +40,7 @@ class Catalog {
   /// when the store cannot be listed.
   [[nodiscard]] Result<Index> list();
 
+  [[nodiscard]] const std::string& url() const { return url_; }
   [[nodiscard]] const CatalogCounts& counts() const { return counts_; }
   /// What went wrong with the cache, "" when nothing did: it costs time, nothing else.
   [[nodiscard]] const std::string& cache_remark() const { return cache_remark_; }
