@@ -425,7 +425,12 @@ Result<std::vector<Value>> parse_file(const std::filesystem::path& path, uint64_
 
 void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
-  for (const char c : text) {
+  size_t plain = 0;  // start of the run that needs no escape
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text, plain, i - plain);
+    plain = i + 1;
     switch (c) {
       case '"': out += "\\\""; break;
       case '\\': out += "\\\\"; break;
@@ -434,15 +439,10 @@ void append_quoted(std::string& out, std::string_view text) {
       case '\n': out += "\\n"; break;
       case '\r': out += "\\r"; break;
       case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += to_hex(std::string_view(&c, 1));
-        } else {
-          out.push_back(c);
-        }
+      default: out += "\\u00"; out += to_hex(text.substr(i, 1));
     }
   }
+  out.append(text, plain);
   out.push_back('"');
 }
 

@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -26,40 +27,52 @@ std::string format_double(double value) {
   ENSURE(std::isfinite(value));
   if (value == 0) return std::signbit(value) ? "-0.0" : "0.0";
   // to_chars in scientific form gives the shortest digits d1.d2…dn and the exponent; only the
-  // layout is ours. With value = d1…dn * 10^k, `point` = n + k is where the decimal point falls.
+  // layout is ours. With value = 0.d1…dn * 10^point, `point` is where the decimal point falls.
   char buffer[40];
   const auto end =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   std::string_view shortest(buffer, static_cast<size_t>(end.ptr - buffer));
-  std::string out;
+  // The longest: sign, "0.0000", 17 digits.
+  char text[48];
+  char* out = text;
   if (shortest.front() == '-') {
-    out.push_back('-');
+    *out++ = '-';
     shortest.remove_prefix(1);
   }
   const size_t e = shortest.find('e');
-  std::string digits(1, shortest[0]);
-  if (e > 2) digits.append(shortest.substr(2, e - 2));
+  char digits[24];
+  digits[0] = shortest[0];
+  int n = 1;
+  for (size_t i = 2; i < e; ++i) digits[n++] = shortest[i];
   int exponent = 0;
   std::string_view exponent_text = shortest.substr(e + 1);
   if (exponent_text.front() == '+') exponent_text.remove_prefix(1);
   std::from_chars(exponent_text.data(), exponent_text.data() + exponent_text.size(), exponent);
-  const int n = static_cast<int>(digits.size());
   const int point = exponent + 1;
-  const int k = point - n;
-  if (k >= 0 && point <= 16) {
-    out.append(digits).append(static_cast<size_t>(k), '0').append(".0");
+  const auto put = [&out](const char* from, int count) { out = std::copy_n(from, count, out); };
+  const auto zeros = [&out](int count) { out = std::fill_n(out, count, '0'); };
+  if (point >= n && point <= 16) {
+    put(digits, n);
+    zeros(point - n);
+    put(".0", 2);
   } else if (point > 0 && point <= 16) {
-    out.append(digits, 0, static_cast<size_t>(point)).push_back('.');
-    out.append(digits, static_cast<size_t>(point));
+    put(digits, point);
+    *out++ = '.';
+    put(digits + point, n - point);
   } else if (point > -5 && point <= 0) {
-    out.append("0.").append(static_cast<size_t>(-point), '0').append(digits);
+    put("0.", 2);
+    zeros(-point);
+    put(digits, n);
   } else {
-    out.push_back(digits[0]);
-    if (n > 1) out.append(".").append(digits, 1);
-    out.append("e");
-    text_detail::append(out, point - 1);
+    *out++ = digits[0];
+    if (n > 1) {
+      *out++ = '.';
+      put(digits + 1, n - 1);
+    }
+    *out++ = 'e';
+    out = std::to_chars(out, text + sizeof text, point - 1).ptr;
   }
-  return out;
+  return std::string(text, out);
 }
 
 std::string format_fixed(double value, int decimals) {

@@ -103,20 +103,6 @@ const json::Value* member(const json::Value* object, std::string_view key) {
   return object != nullptr && object->is_object() ? object->find(key) : nullptr;
 }
 
-std::string tags_text(const Tags& tags) {
-  Tags sorted = tags;
-  std::sort(sorted.begin(), sorted.end());
-  std::string out = "{";
-  for (const auto& [key, value] : sorted) {
-    if (out.size() > 1) out.push_back(',');
-    json::append_quoted(out, key);
-    out.push_back(':');
-    json::append_quoted(out, value);
-  }
-  out.push_back('}');
-  return out;
-}
-
 }  // namespace
 
 const std::vector<std::string>& registered_tags() {
@@ -343,14 +329,20 @@ RowSource::RowSource(const Envelope& envelope, bool publish_hostname) : envelope
     plan(figure.name).source = Source::figure;
     plan(figure.name).figure = figure.member;
   }
-  // Only keys that some row has are looked up row by row; the others stay constant NULL.
+  // Only keys that some row has are looked up row by row; the others stay constant NULL. Rows
+  // mostly have the same keys at the same places, so a key is looked up when it differs from the
+  // row before.
+  const Tags* before = nullptr;
   for (const ResultRow& row : envelope.results) {
-    for (const auto& [key, value] : row.tags) {
+    for (size_t i = 0; i < row.tags.size(); ++i) {
+      const std::string& key = row.tags[i].first;
+      if (before != nullptr && i < before->size() && (*before)[i].first == key) continue;
       const auto index = column_index(cat("tag_", key));
       if (!index || plans_[*index].source == Source::tag) continue;
       plans_[*index].source = Source::tag;
       plans_[*index].tag = key;
     }
+    before = &row.tags;
   }
   plan("tags_json").source = Source::tags_json;
 }
@@ -366,24 +358,50 @@ bool RowSource::is_constant(size_t column) const {
 Cell RowSource::cell(size_t column, size_t row) const {
   const Plan& plan = plans_[column];
   if (plan.source == Source::run) return plan.constant;
+  if (columns()[column].type == real) {
+    const auto number = number_at(column, row);
+    return number ? Cell(*number) : Cell();
+  }
+  std::string space;
+  const auto found = text_at(column, row, space);
+  return found ? Cell(std::string(*found)) : Cell();
+}
+
+std::optional<double> RowSource::number_at(size_t column, size_t row) const {
+  const Plan& plan = plans_[column];
+  const ResultRow& result = envelope_.results[row];
+  return plan.source == Source::result_value ? std::optional(result.value) : result.*plan.figure;
+}
+
+std::optional<std::string_view> RowSource::text_at(size_t column, size_t row,
+                                                   std::string& space) const {
+  const Plan& plan = plans_[column];
   const ResultRow& result = envelope_.results[row];
   switch (plan.source) {
     case Source::result_name: return result.name;
     case Source::result_metric: return result.metric;
-    case Source::result_value: return result.value;
     case Source::result_unit: return result.unit;
-    case Source::figure: {
-      const auto& figure = result.*plan.figure;
-      return figure ? Cell(*figure) : Cell();
-    }
     case Source::tag: {
-      const std::string* value = result.find_tag(plan.tag);
-      return value != nullptr ? Cell(*value) : Cell();
+      const Tags& tags = result.tags;
+      if (plan.tag_at < tags.size() && tags[plan.tag_at].first == plan.tag)
+        return tags[plan.tag_at].second;
+      for (size_t i = 0; i < tags.size(); ++i) {
+        if (tags[i].first != plan.tag) continue;
+        plan.tag_at = i;
+        return tags[i].second;
+      }
+      return std::nullopt;
     }
-    case Source::tags_json: return result.tags.empty() ? Cell() : Cell(tags_text(result.tags));
-    case Source::run: break;
+    case Source::tags_json:
+      if (result.tags.empty()) return std::nullopt;
+      space.clear();
+      append_tags(space, result.tags, order_);
+      return space;
+    case Source::run:
+    case Source::result_value:
+    case Source::figure: break;
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace assay::publish

@@ -50,6 +50,11 @@ class RowSource {
   /// True when the column has one value for all rows; then cell(column, 0) is it.
   [[nodiscard]] bool is_constant(size_t column) const;
   [[nodiscard]] Cell cell(size_t column, size_t row) const;
+  /// A cell of a column of type real, or text, that is not constant; nothing is NULL. The text is
+  /// the envelope's own or stands in `space`.
+  [[nodiscard]] std::optional<double> number_at(size_t column, size_t row) const;
+  [[nodiscard]] std::optional<std::string_view> text_at(size_t column, size_t row,
+                                                        std::string& space) const;
 
  private:
   enum class Source {
@@ -67,10 +72,12 @@ class RowSource {
     Cell constant{};
     std::optional<double> ResultRow::*figure = nullptr;
     std::string tag{};
+    mutable size_t tag_at = 0;  // where the key stood in the row before
   };
 
   const Envelope& envelope_;
   std::vector<Plan> plans_;
+  mutable std::vector<size_t> order_;  // working space of tags_json
 };
 
 }  // namespace assay::publish

@@ -39,49 +39,34 @@ json::Value row_to_json(const ResultRow& row) {
   return json::Value::object(std::move(members));
 }
 
-// Canonical text of a row straight into `out`: keys sorted, no tree in between.
-void append_canonical(std::string& out, const ResultRow& row) {
-  out.push_back('{');
-  const auto field = [&out](std::string_view key) {
-    if (out.back() != '{') out.push_back(',');
-    json::append_quoted(out, key);
-    out.push_back(':');
-  };
-  const auto figure = [&](std::string_view key, const std::optional<double>& value) {
+// Canonical text of a row straight into `out`: keys in byte order, no tree in between. `value` is
+// the last key and always there, so every other field can end in a comma.
+void append_canonical(std::string& out, const ResultRow& row, std::vector<size_t>& order) {
+  const auto figure = [&out](std::string_view key, const std::optional<double>& value) {
     if (!value) return;
-    field(key);
-    out += format_double(*value);
+    out.append(key).append(format_double(*value)).push_back(',');
   };
-  figure("decode_tokens_per_second", row.decode_tokens_per_second);
-  figure("duration_seconds", row.duration_seconds);
-  figure("first_token_latency_ms", row.first_token_latency_ms);
-  field("metric");
-  json::append_quoted(out, row.metric);
-  field("name");
-  json::append_quoted(out, row.name);
-  figure("peak_rss_mb", row.peak_rss_mb);
-  figure("prompt_tokens_per_second", row.prompt_tokens_per_second);
+  const auto text = [&out](std::string_view key, std::string_view value) {
+    out += key;
+    json::append_quoted(out, value);
+    out.push_back(',');
+  };
+  out.push_back('{');
+  figure("\"decode_tokens_per_second\":", row.decode_tokens_per_second);
+  figure("\"duration_seconds\":", row.duration_seconds);
+  figure("\"first_token_latency_ms\":", row.first_token_latency_ms);
+  text("\"metric\":", row.metric);
+  text("\"name\":", row.name);
+  figure("\"peak_rss_mb\":", row.peak_rss_mb);
+  figure("\"prompt_tokens_per_second\":", row.prompt_tokens_per_second);
   if (!row.tags.empty()) {
-    std::vector<const std::pair<std::string, std::string>*> order;
-    order.reserve(row.tags.size());
-    for (const auto& tag : row.tags) order.push_back(&tag);
-    std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return *a < *b; });
-    field("tags");
-    out.push_back('{');
-    for (const auto* tag : order) {
-      if (out.back() != '{') out.push_back(',');
-      json::append_quoted(out, tag->first);
-      out.push_back(':');
-      json::append_quoted(out, tag->second);
-    }
-    out.push_back('}');
+    out += "\"tags\":";
+    append_tags(out, row.tags, order);
+    out.push_back(',');
   }
-  figure("total_tokens_per_second", row.total_tokens_per_second);
-  field("unit");
-  json::append_quoted(out, row.unit);
-  field("value");
-  out += format_double(row.value);
-  out.push_back('}');
+  figure("\"total_tokens_per_second\":", row.total_tokens_per_second);
+  text("\"unit\":", row.unit);
+  out.append("\"value\":").append(format_double(row.value)).push_back('}');
 }
 
 Refusal invalid(std::string detail) {
@@ -150,27 +135,63 @@ json::Value to_json(const Envelope& envelope) {
   return json::Value::object(std::move(members));
 }
 
-std::string canonical_json(const Envelope& envelope) {
-  std::vector<const json::Member*> order;
-  for (const json::Member& member : envelope.head.members()) order.push_back(&member);
-  std::sort(order.begin(), order.end(),
-            [](const auto* a, const auto* b) { return a->first < b->first; });
+void append_tags(std::string& out, const Tags& tags, std::vector<size_t>& order) {
+  order.resize(tags.size());
+  bool sorted = true;
+  for (size_t i = 0; i < tags.size(); ++i) {
+    order[i] = i;
+    sorted = sorted && (i == 0 || tags[i - 1].first < tags[i].first);
+  }
+  if (!sorted) {
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return tags[a] < tags[b]; });
+  }
+  out.push_back('{');
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i != 0) out.push_back(',');
+    json::append_quoted(out, tags[order[i]].first);
+    out.push_back(':');
+    json::append_quoted(out, tags[order[i]].second);
+  }
+  out.push_back('}');
+}
+
+CanonicalEnvelope canonical_envelope(const Envelope& envelope, size_t text_max) {
+  constexpr size_t kPiece = size_t{256} << 10;
+  Sha256 digest;
   std::string out = "{";
-  bool placed = false;
-  const auto comma = [&out] {
-    if (out.size() > 1) out.push_back(',');
+  size_t digested = 0;  // bytes of `out` that the digest has seen
+  bool keep = true;
+  const auto flush = [&](size_t at_least) {
+    if (out.size() - digested < at_least) return;
+    digest.update(std::string_view(out).substr(digested));
+    digested = out.size();
+    keep = keep && out.size() <= text_max;
+    if (keep) return;
+    out.clear();
+    digested = 0;
+  };
+  std::vector<const json::Member*> members;
+  for (const json::Member& member : envelope.head.members()) members.push_back(&member);
+  std::sort(members.begin(), members.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  bool first = true, placed = false;
+  const auto comma = [&] {
+    if (!first) out.push_back(',');
+    first = false;
   };
   const auto place_results = [&] {
     comma();
     out += "\"results\":[";
+    std::vector<size_t> order;
     for (size_t i = 0; i < envelope.results.size(); ++i) {
       if (i != 0) out.push_back(',');
-      append_canonical(out, envelope.results[i]);
+      append_canonical(out, envelope.results[i], order);
+      flush(kPiece);
     }
     out.push_back(']');
     placed = true;
   };
-  for (const json::Member* member : order) {
+  for (const json::Member* member : members) {
     if (!placed && member->first > "results") place_results();
     comma();
     json::append_quoted(out, member->first);
@@ -179,11 +200,17 @@ std::string canonical_json(const Envelope& envelope) {
   }
   if (!placed) place_results();
   out.push_back('}');
-  return out;
+  flush(0);
+  return {.text = keep ? std::optional(std::move(out)) : std::nullopt,
+          .sha256 = to_hex(digest.finish())};
+}
+
+std::string canonical_json(const Envelope& envelope) {
+  return *canonical_envelope(envelope, SIZE_MAX).text;
 }
 
 std::string envelope_sha256(const Envelope& envelope) {
-  return sha256_hex(canonical_json(envelope));
+  return canonical_envelope(envelope, 0).sha256;
 }
 
 Result<Envelope> from_json(const json::Value& value) {

@@ -57,6 +57,15 @@ struct Envelope {
 /// Canonical text: compact, keys sorted at every level, without `raw`. What envelope_sha256 is made
 /// of.
 [[nodiscard]] std::string canonical_json(const Envelope& envelope);
+/// The same text where it has at most `text_max` bytes, and always its digest; a longer text is
+/// digested in pieces and never held whole.
+struct CanonicalEnvelope {
+  std::optional<std::string> text{};
+  std::string sha256{};
+};
+[[nodiscard]] CanonicalEnvelope canonical_envelope(const Envelope& envelope, size_t text_max);
+/// Appends tags as a JSON object, keys in byte order. `order` is working space.
+void append_tags(std::string& out, const Tags& tags, std::vector<size_t>& order);
 [[nodiscard]] std::string envelope_sha256(const Envelope& envelope);
 
 /// The typed form of a JSON envelope that the schema accepts. Refuses ENVELOPE-INVALID otherwise.

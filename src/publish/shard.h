@@ -9,7 +9,7 @@
 // the SHA-256 of
 //            the file's bytes.
 // Errors     SHARD-UNREADABLE, SHARD-NOT-WRITTEN.
-// Cost       memory: one column at a time beside the envelope; about 1 µs a row.
+// Cost       memory: the encoded pages beside the envelope; about 1 µs a row.
 #pragma once
 
 #include <filesystem>
@@ -24,6 +24,11 @@ namespace assay::publish {
 
 inline constexpr size_t kFooterEnvelopeMax = size_t{4} << 20;
 
+struct NewShard {
+  std::string bytes{};
+  std::string envelope_sha256{};  // as in its footer
+};
+[[nodiscard]] Result<NewShard> make_shard(const Envelope& envelope, bool publish_hostname);
 /// The bytes of the shard. The same envelope and the same Arrow version give the same bytes.
 [[nodiscard]] Result<std::string> write_shard(const Envelope& envelope, bool publish_hostname);
 

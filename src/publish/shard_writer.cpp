@@ -1,0 +1,223 @@
+// Writing shards through the column writers of Apache Arrow's Parquet library.
+//
+// Cells go from the envelope to the encoder in batches, without a table in between: a column of a
+// million rows costs its encoded pages and no copy. A column that is NULL everywhere is only
+// levels; one that has the same text everywhere is a dictionary of one entry.
+#include <arrow/api.h>
+#include <arrow/io/api.h>
+#include <parquet/arrow/writer.h>
+#include <parquet/column_writer.h>
+#include <parquet/exception.h>
+#include <parquet/file_writer.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "publish/refusals.h"
+#include "publish/shard.h"
+
+namespace assay::publish {
+
+namespace {
+
+constexpr size_t kBatchRows = 16384;
+
+parquet::schema::NodePtr node_of(const Column& column) {
+  using parquet::Repetition;
+  using parquet::schema::PrimitiveNode;
+  switch (column.type) {
+    case ColumnType::text:
+      return PrimitiveNode::Make(column.name, Repetition::OPTIONAL, parquet::LogicalType::String(),
+                                 parquet::Type::BYTE_ARRAY);
+    case ColumnType::integer:
+      return PrimitiveNode::Make(column.name, Repetition::OPTIONAL, parquet::Type::INT64);
+    case ColumnType::real:
+      return PrimitiveNode::Make(column.name, Repetition::OPTIONAL, parquet::Type::DOUBLE);
+    case ColumnType::boolean: break;
+  }
+  return PrimitiveNode::Make(column.name, Repetition::OPTIONAL, parquet::Type::BOOLEAN);
+}
+
+class ShardWriter {
+ public:
+  explicit ShardWriter(const RowSource& source) : source_(source), rows_(source.rows()) {
+    const size_t batch = std::min(rows_, kBatchRows);
+    there_.assign(batch, 1);
+    absent_.assign(batch, 0);
+  }
+
+  void write(size_t column, parquet::ColumnWriter& writer) {
+    const ColumnType type = columns()[column].type;
+    if (source_.is_constant(column)) {
+      const Cell cell = source_.cell(column, 0);
+      if (std::holds_alternative<std::monostate>(cell)) return write_absent(type, writer);
+      switch (type) {
+        case ColumnType::text: return write_text(std::get<std::string>(cell), writer);
+        case ColumnType::integer:
+          return write_same(std::get<int64_t>(cell), static_cast<parquet::Int64Writer&>(writer));
+        case ColumnType::real:
+          return write_same(std::get<double>(cell), static_cast<parquet::DoubleWriter&>(writer));
+        case ColumnType::boolean:
+          return write_same(std::get<bool>(cell), static_cast<parquet::BoolWriter&>(writer));
+      }
+    }
+    if (type == ColumnType::real) {
+      write_numbers(column, static_cast<parquet::DoubleWriter&>(writer));
+    } else {
+      write_texts(column, static_cast<parquet::ByteArrayWriter&>(writer));
+    }
+  }
+
+ private:
+  // Calls `batch` with the number of rows of each batch.
+  template <class Batch>
+  void each_batch(Batch&& batch) const {
+    for (size_t done = 0; done < rows_; done += kBatchRows)
+      batch(done, static_cast<int64_t>(std::min(kBatchRows, rows_ - done)));
+  }
+
+  void write_absent(ColumnType type, parquet::ColumnWriter& writer) const {
+    each_batch([&](size_t, int64_t count) {
+      const auto levels = [&](auto& typed) {
+        typed.WriteBatch(count, absent_.data(), nullptr, nullptr);
+      };
+      switch (type) {
+        case ColumnType::text: return levels(static_cast<parquet::ByteArrayWriter&>(writer));
+        case ColumnType::integer: return levels(static_cast<parquet::Int64Writer&>(writer));
+        case ColumnType::real: return levels(static_cast<parquet::DoubleWriter&>(writer));
+        case ColumnType::boolean: return levels(static_cast<parquet::BoolWriter&>(writer));
+      }
+    });
+  }
+
+  template <class T, class Writer>
+  void write_same(T value, Writer& writer) const {
+    const size_t batch = std::min(rows_, kBatchRows);
+    const auto values = std::make_unique_for_overwrite<T[]>(batch);
+    std::fill_n(values.get(), batch, value);
+    each_batch([&](size_t, int64_t count) {
+      writer.WriteBatch(count, there_.data(), nullptr, values.get());
+    });
+  }
+
+  // Indices into a dictionary of one: the text is looked at once, not once a row.
+  void write_text(const std::string& text, parquet::ColumnWriter& writer) {
+    arrow::StringBuilder dictionary;
+    PARQUET_THROW_NOT_OK(dictionary.Append(text));
+    PARQUET_ASSIGN_OR_THROW(const auto entries, dictionary.Finish());
+    const auto type = arrow::dictionary(arrow::int32(), arrow::utf8());
+    const size_t batch = std::min(rows_, kBatchRows);
+    PARQUET_ASSIGN_OR_THROW(
+        const auto zero,
+        arrow::MakeArrayFromScalar(arrow::Int32Scalar(0), static_cast<int64_t>(batch)));
+    const auto same = std::make_shared<arrow::DictionaryArray>(type, zero, entries);
+    parquet::ArrowWriterProperties* const plain = arrow_properties_.get();
+    parquet::ArrowWriteContext context(arrow::default_memory_pool(), plain);
+    each_batch([&](size_t, int64_t count) {
+      const auto piece = same->Slice(0, count);
+      PARQUET_THROW_NOT_OK(
+          writer.WriteArrow(there_.data(), nullptr, count, *piece, &context, true));
+    });
+  }
+
+  void write_numbers(size_t column, parquet::DoubleWriter& writer) {
+    std::vector<double> values;
+    each_batch([&](size_t begin, int64_t count) {
+      values.clear();
+      levels_.clear();
+      for (int64_t i = 0; i < count; ++i) {
+        const auto value = source_.number_at(column, begin + static_cast<size_t>(i));
+        levels_.push_back(value ? 1 : 0);
+        if (value) values.push_back(*value);
+      }
+      writer.WriteBatch(count, levels_.data(), nullptr, values.data());
+    });
+  }
+
+  void write_texts(size_t column, parquet::ByteArrayWriter& writer) {
+    std::vector<parquet::ByteArray> values;
+    std::vector<size_t>
+        offsets;  // of texts in `made`; their pointers are known when it is complete
+    std::string space, made;
+    each_batch([&](size_t begin, int64_t count) {
+      values.clear();
+      levels_.clear();
+      offsets.clear();
+      made.clear();
+      for (int64_t i = 0; i < count; ++i) {
+        const auto text = source_.text_at(column, begin + static_cast<size_t>(i), space);
+        levels_.push_back(text ? 1 : 0);
+        if (!text) continue;
+        const bool own = text->data() == space.data() && !text->empty();
+        offsets.push_back(own ? made.size() : std::string::npos);
+        if (own) made += *text;
+        values.emplace_back(static_cast<uint32_t>(text->size()),
+                            reinterpret_cast<const uint8_t*>(text->data()));
+      }
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (offsets[i] != std::string::npos)
+          values[i].ptr = reinterpret_cast<const uint8_t*>(made.data()) + offsets[i];
+      }
+      writer.WriteBatch(count, levels_.data(), nullptr, values.data());
+    });
+  }
+
+  const RowSource& source_;
+  size_t rows_;
+  std::shared_ptr<parquet::ArrowWriterProperties> arrow_properties_ =
+      parquet::default_arrow_writer_properties();
+  std::vector<int16_t> there_, absent_;  // definition levels: all values, no value
+  std::vector<int16_t> levels_;
+};
+
+NewShard write(const Envelope& envelope, bool publish_hostname) {
+  const RowSource source(envelope, publish_hostname);
+  parquet::schema::NodeVector nodes;
+  for (const Column& column : columns()) nodes.push_back(node_of(column));
+  const auto schema = std::static_pointer_cast<parquet::schema::GroupNode>(
+      parquet::schema::GroupNode::Make("schema", parquet::Repetition::REQUIRED, nodes));
+  const auto properties = parquet::WriterProperties::Builder()
+                              .compression(parquet::Compression::ZSTD)
+                              ->version(parquet::ParquetVersion::PARQUET_2_6)
+                              ->created_by("assay-publish")
+                              ->build();
+  PARQUET_ASSIGN_OR_THROW(const auto sink, arrow::io::BufferOutputStream::Create());
+  const auto file = parquet::ParquetFileWriter::Open(sink, schema, properties);
+  parquet::RowGroupWriter* const group = file->AppendRowGroup();
+  ShardWriter writer(source);
+  for (size_t column = 0; column < columns().size(); ++column) {
+    parquet::ColumnWriter* const cells = group->NextColumn();
+    writer.write(column, *cells);
+    cells->Close();
+  }
+  group->Close();
+  CanonicalEnvelope canonical = canonical_envelope(envelope, kFooterEnvelopeMax);
+  if (!canonical.text) {
+    Envelope head;
+    head.head = envelope.head;
+    canonical.text = canonical_json(head);
+  }
+  file->AddKeyValueMetadata(
+      arrow::key_value_metadata({"envelope", "envelope_sha256", "row_schema"},
+                                {*std::move(canonical.text), canonical.sha256, "1"}));
+  file->Close();
+  PARQUET_ASSIGN_OR_THROW(const auto buffer, sink->Finish());
+  return {.bytes = buffer->ToString(), .envelope_sha256 = std::move(canonical.sha256)};
+}
+
+}  // namespace
+
+Result<NewShard> make_shard(const Envelope& envelope, bool publish_hostname) {
+  try {
+    return write(envelope, publish_hostname);
+  } catch (const std::exception& error) {
+    return Refusal(kShardNotWritten, error.what());
+  }
+}
+
+Result<std::string> write_shard(const Envelope& envelope, bool publish_hostname) {
+  TRY(shard, make_shard(envelope, publish_hostname));
+  return std::move(shard.bytes);
+}
+
+}  // namespace assay::publish
