@@ -1,0 +1,81 @@
+#include "load/endpoint.h"
+
+#include <gtest/gtest.h>
+
+#include "load/clock.h"
+#include "load/refusals.h"
+
+namespace assay::load {
+namespace {
+
+TEST(Endpoint, HostPortAndPath) {
+  const auto endpoint = parse_endpoint("http://127.0.0.1:8080/v1/");
+  ASSERT_TRUE(endpoint);
+  EXPECT_EQ(endpoint->host, "127.0.0.1");
+  EXPECT_EQ(endpoint->port, 8080);
+  EXPECT_EQ(endpoint->path, "/v1");
+  EXPECT_EQ(endpoint->base_url, "http://127.0.0.1:8080/v1");
+}
+
+TEST(Endpoint, PortAndPathMayBeLeftOut) {
+  const auto endpoint = parse_endpoint("http://gpu-box");
+  ASSERT_TRUE(endpoint);
+  EXPECT_EQ(endpoint->host, "gpu-box");
+  EXPECT_EQ(endpoint->port, 80);
+  EXPECT_EQ(endpoint->path, "");
+}
+
+TEST(Endpoint, AddressesInBrackets) {
+  const auto endpoint = parse_endpoint("http://[::1]:9000/api/v1");
+  ASSERT_TRUE(endpoint);
+  EXPECT_EQ(endpoint->host, "::1");
+  EXPECT_EQ(endpoint->port, 9000);
+}
+
+TEST(Endpoint, EverythingElseIsRefusedByName) {
+  for (const char* url :
+       {"", "127.0.0.1:8080", "https://example.org/v1", "ftp://x", "http://", "http://:80",
+        "http://h:0", "http://h:65536", "http://h:x", "http://h:", "http://[::1", "http://[::1]x",
+        "http://[h]:1", "http://h/v1?x=1", "http://h/#x", "http://h /v1", "http://h\r\nX: y"}) {
+    const auto endpoint = parse_endpoint(url);
+    ASSERT_FALSE(endpoint) << url;
+    EXPECT_EQ(endpoint.refusal().code, kUrl.code);
+  }
+}
+
+TEST(Endpoint, AUserNameIsRefusedAndNotRepeated) {
+  const auto endpoint = parse_endpoint("http://me:hunter2@host/v1");
+  ASSERT_FALSE(endpoint);
+  EXPECT_EQ(endpoint.refusal().detail.find("hunter2"), std::string::npos);
+}
+
+TEST(Clock, DatesFollowFromOneAnchorAndTheMonotonicClock) {
+  // 2026-04-24T18:30:00.250Z; 1777055400 = date -u -d 2026-04-24T18:30:00Z +%s.
+  const WallAnchor anchor{.utc_ms = 1777055400250, .at = std::chrono::seconds(100)};
+  EXPECT_EQ(anchor.utc(std::chrono::seconds(100)), "2026-04-24T18:30:00.250Z");
+  EXPECT_EQ(anchor.utc(std::chrono::milliseconds(160'005)), "2026-04-24T18:31:00.255Z");
+  EXPECT_EQ(anchor.utc(std::chrono::milliseconds(99'700)), "2026-04-24T18:29:59.950Z");
+}
+
+TEST(Clock, NeverGoesBack) {
+  Stamp last = now();
+  for (int i = 0; i < 1000; ++i) {
+    const Stamp next = now();
+    ASSERT_GE(next, last);
+    last = next;
+  }
+}
+
+TEST(Clock, AWaitEndsWhenTheGuardSaysSo) {
+  int asked = 0;
+  const Guard guard = [&]() -> Status {
+    if (++asked > 1) return Refusal(kStopped, "enough");
+    return {};
+  };
+  const Status waited = sleep_until(now() + std::chrono::hours(1), guard);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.refusal().code, kStopped.code);
+}
+
+}  // namespace
+}  // namespace assay::load

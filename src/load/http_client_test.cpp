@@ -1,0 +1,311 @@
+// Over real sockets against a server that does as it is told. Nothing here depends on how fast it
+// is: counts and structure are compared, never durations.
+#include "load/http_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "load/refusals.h"
+#include "load/stream.h"
+#include "support/chat_model.h"
+#include "support/scripted_server.h"
+
+namespace assay::load {
+namespace {
+
+using namespace std::chrono_literals;
+using support::Piece;
+using support::ReceivedRequest;
+using support::Reply;
+using support::ScriptedServer;
+
+Endpoint endpoint_of(const ScriptedServer& server) {
+  return *parse_endpoint(server.base_url());
+}
+
+ChatRequest question() {
+  return {.model = "fake",
+          .messages = json::Value::array(
+              {json::Value::object({{"role", "user"}, {"content", "one two three"}})}),
+          .max_tokens = 8};
+}
+
+StreamRecord ask(const ScriptedServer& server, const Limits& limits = {}, const Guard& guard = {}) {
+  return stream_chat(endpoint_of(server), question(), limits, guard);
+}
+
+// The bytes of a plain answer of three tokens.
+std::string plain_stream() {
+  std::string bytes;
+  for (const Piece& piece :
+       support::ChatModel::stream({.words = 3, .max_tokens = 3}, {.answer_tokens = 3}).pieces) {
+    bytes += piece.bytes;
+  }
+  return bytes;
+}
+
+void expect_plain(const StreamRecord& record) {
+  EXPECT_TRUE(record.ok()) << record.problem->text();
+  EXPECT_EQ(record.answer, " wörd wörd wörd");
+  EXPECT_EQ(record.usage.prompt_tokens, 3);
+  EXPECT_EQ(record.usage.completion_tokens, 3);
+  EXPECT_EQ(record.deltas.size(), 5u);  // role, three words, the finish reason
+  EXPECT_TRUE(record.done_seen);
+}
+
+TEST(HttpClient, OneConnectionOneRequestAsAsked) {
+  support::ChatModel model;
+  const StreamRecord record = ask(model.server());
+  EXPECT_TRUE(record.ok());
+  const auto requests = model.server().requests();
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0].method, "POST");
+  EXPECT_EQ(requests[0].target, "/v1/chat/completions");
+  EXPECT_THAT(requests[0].head, testing::HasSubstr("Accept-Encoding: identity\r\n"));
+  const auto body = json::parse(requests[0].body);
+  ASSERT_TRUE(body);
+  EXPECT_TRUE(body->find("stream")->boolean());
+  EXPECT_TRUE(body->find("stream_options")->find("include_usage")->boolean());
+  EXPECT_EQ(body->find("max_tokens")->literal(), "8");
+}
+
+TEST(HttpClient, FurtherHeadersAndMembersAreSent) {
+  support::ChatModel model;
+  Endpoint endpoint = endpoint_of(model.server());
+  endpoint.headers.emplace_back("Authorization", "Bearer k");
+  ChatRequest request = question();
+  request.extra = json::Value::object({{"cache_prompt", false}});
+  request.chat_template_kwargs = json::Value::object({{"enable_thinking", true}});
+  EXPECT_TRUE(stream_chat(endpoint, request, {}, {}).ok());
+  EXPECT_THAT(model.server().requests()[0].head, testing::HasSubstr("Authorization: Bearer k\r\n"));
+  EXPECT_THAT(
+      model.server().requests()[0].body,
+      testing::AllOf(testing::HasSubstr("\"cache_prompt\":false"),
+                     testing::HasSubstr("\"chat_template_kwargs\":{\"enable_thinking\":true}")));
+}
+
+TEST(HttpClient, StampsComeInOrder) {
+  support::ChatModel model;
+  const StreamRecord record = ask(model.server());
+  EXPECT_LE(record.started, *record.connected);
+  EXPECT_LE(*record.connected, *record.sent);
+  EXPECT_LE(*record.sent, *record.headers_at);
+  Stamp last = *record.sent;
+  for (const Delta& delta : record.deltas) {
+    EXPECT_LE(last, delta.at);
+    last = delta.at;
+  }
+  EXPECT_LE(last, record.ended);
+}
+
+TEST(HttpClient, AnEventIsStampedNotBeforeTheServerSentIt) {
+  ScriptedServer server([](const ReceivedRequest&) {
+    return support::ChatModel::stream({.words = 3, .max_tokens = 4},
+                                      {.answer_tokens = 4, .pause = 2ms});
+  });
+  const StreamRecord record = ask(server);
+  const auto sent_at = server.sent_at().at(0);
+  ASSERT_GE(sent_at.size(), record.deltas.size());
+  for (size_t i = 0; i < record.deltas.size(); ++i) EXPECT_GE(record.deltas[i].at, sent_at[i]);
+}
+
+TEST(HttpClient, EveryWayToFrameABodyGivesTheSameAnswer) {
+  for (const auto framing :
+       {Reply::Framing::chunked, Reply::Framing::content_length, Reply::Framing::until_close}) {
+    ScriptedServer server([&](const ReceivedRequest&) {
+      return Reply{.pieces = {{plain_stream()}}, .framing = framing};
+    });
+    expect_plain(ask(server));
+  }
+}
+
+TEST(HttpClient, EverySplitOfTheStreamIntoTwoPiecesGivesTheSameAnswer) {
+  const std::string bytes = plain_stream();
+  size_t cut = 0;
+  ScriptedServer server([&](const ReceivedRequest&) {
+    return Reply{.pieces = {{bytes.substr(0, cut)}, {bytes.substr(cut)}}};
+  });
+  // Splits inside a character, inside "data:", between CR-less line ends.
+  for (cut = 1; cut < bytes.size(); cut += 3) expect_plain(ask(server));
+}
+
+TEST(HttpClient, EveryByteOfTheMessageOnItsOwnGivesTheSameAnswer) {
+  const std::string body = plain_stream();
+  std::string message =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n";
+  for (size_t i = 0; i < body.size(); i += 7) {
+    const std::string piece = body.substr(i, 7);
+    message += cat(piece.size(), ";ext=1\r\n", piece, "\r\n");  // sizes up to 7 are their hex form
+  }
+  message += "0\r\nTrailer: x\r\n\r\n";
+  ScriptedServer server([&](const ReceivedRequest&) {
+    Reply reply{.framing = Reply::Framing::raw};
+    for (const char c : message) reply.pieces.push_back({std::string(1, c)});
+    return reply;
+  });
+  expect_plain(ask(server));
+}
+
+TEST(HttpClient, KeepAliveCommentsAreNoTokens) {
+  ScriptedServer server([&](const ReceivedRequest&) {
+    Reply reply;
+    for (int i = 0; i < 20; ++i) reply.pieces.push_back({": keep-alive\n\n"});
+    reply.pieces.push_back({plain_stream()});
+    return reply;
+  });
+  const StreamRecord record = ask(server);
+  expect_plain(record);
+  EXPECT_EQ(record.comments, 20);
+}
+
+TEST(HttpClient, EverySuccessStatusIsASuccess) {
+  ScriptedServer server([&](const ReceivedRequest&) {
+    return Reply{.status = 201, .reason = "Created", .pieces = {{plain_stream()}}};
+  });
+  expect_plain(ask(server));
+}
+
+TEST(HttpClient, AnErrorStatusIsAFailureWithItsMessage) {
+  ScriptedServer server(
+      [](const ReceivedRequest&) { return support::ChatModel::error(429, "slow down"); });
+  const StreamRecord record = ask(server);
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.problem->code, kStatus.code);
+  EXPECT_EQ(record.problem->detail, "HTTP 429: slow down");
+  EXPECT_EQ(record.http_status, 429);
+  EXPECT_EQ(server.requests().size(), 1u);  // nothing is repeated behind our back
+}
+
+TEST(HttpClient, ARedirectIsNotFollowed) {
+  ScriptedServer server([](const ReceivedRequest&) {
+    return Reply{.status = 302, .reason = "Found", .headers = {{"Location", "/elsewhere"}}};
+  });
+  const StreamRecord record = ask(server);
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.http_status, 302);
+  EXPECT_EQ(server.requests().size(), 1u);
+}
+
+TEST(HttpClient, AnAnswerInOnePieceIsReadAndSaid) {
+  ScriptedServer server([](const ReceivedRequest&) {
+    return Reply{
+        .headers = {{"Content-Type", "application/json"}},
+        .pieces =
+            {{R"({"model":"fake","choices":[{"message":{"content":"hi"},)"
+              R"("finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}})"}},
+        .framing = Reply::Framing::content_length};
+  });
+  const StreamRecord record = ask(server);
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.problem->code, kNotStreamed.code);
+  EXPECT_EQ(record.answer, "hi");
+  EXPECT_EQ(record.usage.completion_tokens, 1);
+  EXPECT_TRUE(record.deltas.empty());
+}
+
+TEST(HttpClient, AStreamCutShortIsNeverAWholeAnswer) {
+  const std::string bytes = plain_stream();
+  const size_t half = bytes.size() / 2;
+  for (const auto end : {Reply::End::close, Reply::End::reset}) {
+    for (const auto framing : {Reply::Framing::chunked, Reply::Framing::until_close}) {
+      ScriptedServer server([&](const ReceivedRequest&) {
+        return Reply{.pieces = {{bytes.substr(0, half)}}, .framing = framing, .end = end};
+      });
+      const StreamRecord record = ask(server);
+      ASSERT_FALSE(record.ok());
+      EXPECT_THAT(std::string(record.problem->code),
+                  testing::AnyOf(std::string(kClosed.code), std::string(kStreamTruncated.code)));
+    }
+  }
+}
+
+TEST(HttpClient, AFinishReasonWithoutDoneIsAWholeAnswer) {
+  const std::string bytes = plain_stream();
+  ScriptedServer server([&](const ReceivedRequest&) {
+    return Reply{.pieces = {{bytes.substr(0, bytes.find("data: [DONE]"))}}};
+  });
+  const StreamRecord record = ask(server);
+  EXPECT_TRUE(record.ok());
+  EXPECT_FALSE(record.done_seen);
+}
+
+TEST(HttpClient, WhatIsNoHttpIsRefusedByName) {
+  for (const char* answer : {"hello\n\n\n\n", "HTTP/1.1 abc\r\n\r\n",
+                             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+    ScriptedServer server([&](const ReceivedRequest&) {
+      return Reply{.pieces = {{answer}}, .framing = Reply::Framing::raw};
+    });
+    const StreamRecord record = ask(server);
+    ASSERT_FALSE(record.ok()) << answer;
+    EXPECT_EQ(record.problem->code, kHttpMalformed.code) << record.problem->text();
+  }
+}
+
+TEST(HttpClient, ACloseWithoutAnAnswerIsRefusedByName) {
+  ScriptedServer server([](const ReceivedRequest&) {
+    return Reply{.framing = Reply::Framing::raw, .end = Reply::End::close};
+  });
+  const StreamRecord record = ask(server);
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.problem->code, kClosed.code);
+  EXPECT_EQ(record.http_status, 0);
+}
+
+TEST(HttpClient, ASilentServerRunsOutOfTime) {
+  ScriptedServer server([](const ReceivedRequest&) { return Reply{.end = Reply::End::hang}; });
+  const StreamRecord record = ask(server, {.request = 50ms});
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.problem->code, kTimeout.code);
+}
+
+TEST(HttpClient, TheGuardEndsAWait) {
+  ScriptedServer server([](const ReceivedRequest&) { return Reply{.end = Reply::End::hang}; });
+  const StreamRecord record = ask(server, {}, [&]() -> Status {
+    // Only once the request is there: the wait for its answer is what ends.
+    if (server.requests().empty()) return {};
+    return Refusal(kStopped, "enough");
+  });
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.problem->code, kStopped.code);
+}
+
+TEST(HttpClient, NobodyListeningIsRefusedByName) {
+  Endpoint endpoint = *parse_endpoint(cat("http://127.0.0.1:", support::unused_port(), "/v1"));
+  const StreamRecord record = stream_chat(endpoint, question(), {}, {});
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.problem->code, kConnect.code);
+  EXPECT_FALSE(record.sent);
+}
+
+TEST(HttpClient, LocalhostIsANameToo) {
+  support::ChatModel model;
+  const auto endpoint = parse_endpoint(cat("http://localhost:", model.server().port(), "/v1"));
+  EXPECT_TRUE(stream_chat(*endpoint, question(), {}, {}).ok());
+}
+
+TEST(ModelList, ListsIds) {
+  support::ChatModel model;
+  model.listed = {"a", "b"};
+  const auto models = list_models(endpoint_of(model.server()), {}, {});
+  ASSERT_TRUE(models);
+  EXPECT_THAT(*models, testing::ElementsAre("a", "b"));
+}
+
+TEST(ModelList, AnErrorAndANonListAreRefusedByName) {
+  support::ChatModel model;
+  model.list_status = 401;
+  const auto refused = list_models(endpoint_of(model.server()), {}, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.refusal().code, kStatus.code);
+  ScriptedServer odd([](const ReceivedRequest&) {
+    return Reply{.pieces = {{"[]"}}, .framing = Reply::Framing::content_length};
+  });
+  const auto no_list = list_models(endpoint_of(odd), {}, {});
+  ASSERT_FALSE(no_list);
+  EXPECT_EQ(no_list.refusal().code, kStreamMalformed.code);
+}
+
+}  // namespace
+}  // namespace assay::load
