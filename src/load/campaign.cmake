@@ -10,3 +10,9 @@ add_house_library(load_campaign
 add_house_test(campaign_plan_test LABEL unit
   SOURCES campaign_plan_test.cpp verdict_test.cpp
   LIBRARIES load_campaign)
+add_house_test(campaign_run_test LABEL unit
+  SOURCES campaign_run_test.cpp weight_proof_test.cpp
+  LIBRARIES load_campaign)
+if(TARGET campaign_run_test)
+  add_dependencies(campaign_run_test fake_chat_server)
+endif()

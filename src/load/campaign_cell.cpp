@@ -260,8 +260,10 @@ class CellRun {
                        .checkpoint_sha256 = side.profile->checkpoint_sha256,
                        .now_seconds = WallAnchor::take().utc_ms / 1000},
                       shared_.processes, shared_.digests);
-    probe.attach("provenance", provenance_json(proof));
-    if (&side == &candidate_ && !proof.verified) proof_problem_ = proof.why;
+    // Once in doubt, a later proof does not take it away.
+    const bool candidate = &side == &candidate_;
+    if (!candidate || proof_problem_.empty()) probe.attach("provenance", provenance_json(proof));
+    if (candidate && !proof.verified && proof_problem_.empty()) proof_problem_ = proof.why;
     if (!proof.mismatch) return true;
     probe.stop(CellStatus::failed, Refusal(kWeightMismatch, proof.why));
     return false;
@@ -323,7 +325,7 @@ class CellRun {
           record_.reason = cat("transport: ", record_.reason);
       }
     }
-    json::Value document = completed(std::move(result.document));
+    json::Value document = completed(result.document);
     if (!proof_problem_.empty()) {
       record_.facts.set("weights_unproven", proof_problem_);
       document.set("weights_unproven", proof_problem_);

@@ -128,8 +128,8 @@ class LinuxProcesses {
       }
       out.push_back({std::move(path), std::move(reached), inode, deleted});
     };
-    const auto maps = world_.file(process + "/maps");
-    for (const std::string_view line : split(maps.value_or(""), '\n')) {
+    const std::string maps = world_.file(process + "/maps").value_or("");
+    for (const std::string_view line : split(maps, '\n')) {
       // address perms offset device inode path
       const auto fields = words(line);
       if (fields.size() < 6 || fields[1].find('x') != std::string_view::npos) continue;
@@ -213,10 +213,10 @@ Found look_on_linux(const ProofRequest& request, const ProcessWorld& world) {
 
 Found look_on_macos(const ProofRequest& request, const ProcessWorld& world) {
   Found found;
-  const auto listening =
-      world.run({"lsof", "-nP", cat("-iTCP:", request.port), "-sTCP:LISTEN", "-Fp"});
+  const std::string listening =
+      world.run({"lsof", "-nP", cat("-iTCP:", request.port), "-sTCP:LISTEN", "-Fp"}).value_or("");
   std::set<int> pids;
-  for (const std::string_view line : split(listening.value_or(""), '\n')) {
+  for (const std::string_view line : split(listening, '\n')) {
     if (!line.starts_with('p')) continue;
     if (const auto pid = parse_int64(line.substr(1))) pids.insert(static_cast<int>(*pid));
   }
@@ -232,19 +232,19 @@ Found look_on_macos(const ProofRequest& request, const ProcessWorld& world) {
                     ", not the server that was started (", *request.server_pid, ")");
     return found;
   }
-  const auto command = world.run({"ps", "-ww", "-o", "command=", "-p", cat(found.pid)});
+  const std::string command =
+      world.run({"ps", "-ww", "-o", "command=", "-p", cat(found.pid)}).value_or("");
   // ps joins the arguments with spaces: paths with spaces are then found among the open files only.
-  for (const std::string_view word : words(trim(command.value_or("")))) {
+  for (const std::string_view word : words(trim(command))) {
     found.command_line += word;
     found.command_line += '\0';
   }
   found.working_directory = "/";
-  const auto files = world.run({"lsof", "-nP", "-p", cat(found.pid), "-Ftin"});
+  const std::string files = world.run({"lsof", "-nP", "-p", cat(found.pid), "-Ftin"}).value_or("");
   std::string_view type;
   std::optional<uint64_t> inode;
   std::set<std::string> seen;
-  const std::string text = files.value_or("");
-  for (const std::string_view line : split(text, '\n')) {
+  for (const std::string_view line : split(files, '\n')) {
     if (line.empty()) continue;
     if (line[0] == 'f') {
       type = {};
