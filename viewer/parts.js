@@ -4,6 +4,8 @@ import { clip, formatCount, formatDay, isMissing, toCsv, toJson } from "./format
 import { kLongHeader, longRow } from "./layouts.js";
 import { reasonOf, shardName, statusOf, statusRuns } from "./model.js";
 
+const kTilesMax = 12;
+
 export function runLink(ctx, shard, ...children) {
   const name = shardName(ctx.store, shard);
   return h("a", { href: `#tab=run&ev=${ctx.state.ev}&suite=${encodeURIComponent(ctx.state.suite)}&run=${encodeURIComponent(name)}`, class: "runlink" }, ...children);
@@ -14,14 +16,15 @@ export function statusList(ctx) {
   const { store, filtered } = ctx;
   const runs = statusRuns(store, filtered.pass);
   if (runs.length === 0) return h("div", {});
-  const shown = runs.slice(0, 60);
+  const shown = ctx.ui.all.has("tiles") ? runs.slice(0, 600) : runs.slice(0, kTilesMax);
   return h("section", { class: "tiles-card", "aria-label": "Runs without a figure" }, h("h2", {}, "Runs without a figure"),
     h("ul", { class: "tiles" }, shown.map((shard) => h("li", { class: "tile" },
       runLink(ctx, shard, statusChip(statusOf(store, shard)), h("span", { class: "model" }, store.dims.model.at(shard) ?? "(no model)"),
         h("span", { class: "detail" }, [store.shards.at("campaign_profile", shard), store.dims.window.at(shard) && `window ${store.dims.window.at(shard)}`,
           store.regime[shard].prompt && `prompt ${store.regime[shard].prompt}`, formatDay(store.time[shard])].filter(Boolean).join(" · "))),
       reasonOf(store, shard) && h("p", { class: "reason" }, clip(reasonOf(store, shard), 240))))),
-    runs.length > shown.length && h("p", { class: "more" }, `and ${formatCount(runs.length - shown.length)} more`));
+    runs.length > shown.length && (shown.length > kTilesMax ? h("p", { class: "more" }, `and ${formatCount(runs.length - shown.length)} more: filter to reach them`)
+      : h("button", { class: "button small", "data-key": "all-tiles", onclick: () => { ctx.ui.all.add("tiles"); ctx.redraw(); } }, `Show ${formatCount(runs.length - shown.length)} more`)));
 }
 
 export function downloads(ctx, name, rowIds) {

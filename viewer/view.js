@@ -48,6 +48,7 @@ export function createView(root) {
       h("div", { class: state.tab === "run" ? "body alone" : "body" }, state.tab === "run" ? null : sidebar(ctx), main), footer(ctx), live);
     root.dataset.state = "ready";
     root.dataset.tab = state.tab;
+    document.title = `${kTabNames[state.tab]} · ${store.index.title ?? "Assay record"}`;
     if (state.tab !== "run") main.append(selectors(ctx));
     kTabViews[state.tab](ctx, main);
     if (focus) root.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
@@ -106,7 +107,7 @@ function header(ctx) {
   const built = Date.parse(store.index.built_at);
   return h("header", { class: "top" },
     h("div", { class: "brand" }, h("a", { href: "#", class: "mark", "aria-label": "Assay record, start" }, h("span", { class: "logo", "aria-hidden": "true" }), "Assay"),
-      h("span", { class: "store", title: store.index.store }, store.index.store ?? "")),
+      h("span", { class: "store", title: store.index.store }, store.index.title ?? store.index.store ?? "")),
     h("div", { class: "tools" },
       Number.isFinite(built) && h("span", { class: "asof" }, `as of ${formatTime(built)} UTC`),
       ctx.refresh && h("button", { class: "button", "data-key": "refresh", onclick: () => { ctx.announce("Reading the index again"); ctx.refresh(); } }, "Refresh"),
@@ -156,10 +157,11 @@ function notices(ctx) {
       "Everything counts as experimental until there is one.", index.problem ? ` ${index.problem}` : ""));
   }
   if (kWarnings[state.ev]) out.push(note("warning", h("strong", {}, kEvidenceNames[state.ev], ". "), kWarnings[state.ev]));
+  if (store.index.left_out > 0) out.push(note("warning", `This export holds the newest ${formatCount(store.n)} runs; ${formatCount(store.index.left_out)} older ones were left out.`));
   if (store.problems.length > 0) {
     out.push(h("details", { class: "note warning problems" },
-      h("summary", {}, store.problems.length === 1 ? "1 file of the store could not be read" : `${formatCount(store.problems.length)} files of the store could not be read`),
-      h("ul", {}, store.problems.slice(0, 200).map((p) => h("li", {}, h("code", {}, p.path ?? ""), " ", p.problem ?? "")))));
+      h("summary", {}, store.problems.length === 1 ? "1 file of the store has a problem" : `${formatCount(store.problems.length)} files of the store have a problem`),
+      h("ul", {}, store.problems.slice(0, 200).map((p) => h("li", {}, h("code", {}, p.path ?? ""), " ", p.problem ?? "", p.shown === true ? " (shown all the same)" : "")))));
   }
   return h("div", { class: "notices" }, out);
 }

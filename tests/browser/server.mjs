@@ -41,3 +41,18 @@ export async function servePage({ index, shards = {} }) {
   return { url: `http://127.0.0.1:${server.address().port}/`, requests,
     close: () => new Promise((resolve) => { server.closeAllConnections(); server.close(resolve); }) };
 }
+
+/** Serves a folder as any web server would: what an export into a folder is for. */
+export async function serveFolder(folder) {
+  const server = createServer((request, response) => {
+    const path = join(folder, decodeURIComponent(new URL(request.url, "http://x").pathname.replace(/\/$/, "/index.html")));
+    if (!path.startsWith(folder) || !existsSync(path)) {
+      response.writeHead(404);
+      return response.end();
+    }
+    response.writeHead(200, { "content-type": kTypes[extname(path)] ?? "application/octet-stream" });
+    createReadStream(path).pipe(response);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${server.address().port}/`, close: () => new Promise((resolve) => { server.closeAllConnections(); server.close(resolve); }) };
+}
