@@ -82,6 +82,7 @@ class FileStore final : public Store {
 
   Result<std::vector<StoredFile>> list(std::string_view folder) override {
     TRY_DO(check(folder));
+    TRY_DO(check_folder(folder_ / folder));
     std::vector<StoredFile> files;
     std::error_code error;
     fs::recursive_directory_iterator it(folder_ / folder, error);
@@ -105,9 +106,20 @@ class FileStore final : public Store {
   [[nodiscard]] std::string url() const override { return cat("file://", folder_.string()); }
 
  private:
-  static Status check(std::string_view path) {
-    if (is_plain_path(path)) return {};
-    return Refusal(kStoreUrl, cat("`", path, "` is no plain relative path"));
+  // Of a plain path every folder inside the store is a real one: a link could lead out of it.
+  [[nodiscard]] Status check(std::string_view path) const {
+    if (!is_plain_path(path))
+      return Refusal(kStoreUrl, cat("`", path, "` is no plain relative path"));
+    for (size_t slash = path.find('/'); slash != std::string_view::npos;
+         slash = path.find('/', slash + 1)) {
+      TRY_DO(check_folder(folder_ / path.substr(0, slash)));
+    }
+    return {};
+  }
+  static Status check_folder(const fs::path& folder) {
+    struct stat info {};
+    if (::lstat(folder.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) return {};
+    return Refusal(kStoreUrl, cat("`", folder.string(), "` is in the way: it is no folder"));
   }
   static Refusal write_refusal(const fs::path& path, int error) {
     return Refusal(kStoreWrite, cat("`", path.string(), "`: ", std::strerror(error)));

@@ -2,8 +2,9 @@
 #include "publish/http_client.h"
 
 #include <curl/curl.h>
+#include <signal.h>
 
-#include <limits>
+#include <ctime>
 
 #include "base/build_info.h"
 #include "base/ensure.h"
@@ -73,6 +74,31 @@ class HeaderList {
   curl_slist* list_ = nullptr;
 };
 
+// A connection that a server closes while we write to it must not end the program. libcurl's own
+// guard changes the whole process; this one changes the calling thread for the call.
+class NoBrokenPipe {
+ public:
+  NoBrokenPipe() {
+    sigset_t pending;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoBrokenPipe(const NoBrokenPipe&) = delete;
+  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+  ~NoBrokenPipe() {
+    const timespec now{0, 0};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_ = false;
+};
+
 class CurlClient final : public HttpClient {
  public:
   explicit CurlClient(const HttpDeadlines& deadlines) : deadlines_(deadlines) {
@@ -88,6 +114,8 @@ class CurlClient final : public HttpClient {
   Result<HttpReply> send(const HttpRequest& request) override {
     if (!request.bearer.empty()) TRY_DO(check_secret_may_go(request.url));
     const std::string place = cat(request.method, " ", shown_url(request.url));
+    if (has_control_character(request.bearer))
+      return Refusal(kStoreReply, cat(place, ": the token has a control character"));
     for (const auto& [name, value] : request.headers) {
       if (has_control_character(name) || has_control_character(value))
         return Refusal(kStoreReply, cat(place, ": a header to send has a control character"));
@@ -99,7 +127,11 @@ class CurlClient final : public HttpClient {
     HeaderList headers;
     set_transfer(request, in, detail);
     set_headers(request, headers);
-    const CURLcode code = curl_easy_perform(handle_);
+    CURLcode code = CURLE_OK;
+    {
+      const NoBrokenPipe guard;
+      code = curl_easy_perform(handle_);
+    }
     if (!in.problem.empty()) return Refusal(kStoreReply, cat(place, ": ", in.problem));
     if (code != CURLE_OK) {
       // curl's own sentence names hosts and numbers, never headers; a query could stand in it.

@@ -36,7 +36,8 @@ std::optional<uint64_t> count_in(const json::Value& value, std::string_view key)
 
 // <address>; rel="next"
 std::string next_link(const HttpReply& reply) {
-  for (const std::string_view part : split(reply.header("link").value_or(""), ',')) {
+  const std::string links = reply.header("link").value_or("");
+  for (const std::string_view part : split(links, ',')) {
     const size_t open = part.find('<'), close = part.find('>');
     if (open < close && close != std::string_view::npos &&
         part.find("rel=\"next\"", close) != std::string_view::npos) {

@@ -62,6 +62,18 @@ TEST_F(FileStoreTest, DoesNotFollowSymbolicLinks) {
   EXPECT_FALSE(store_->put_once("data/run-link.parquet", "s"));
 }
 
+TEST_F(FileStoreTest, DoesNotFollowLinkedFolders) {
+  std::filesystem::create_directories(folder_ / "results");
+  std::filesystem::create_directories(folder_ / "elsewhere");
+  std::ofstream(folder_ / "elsewhere/run-a.parquet") << "bytes";
+  std::filesystem::create_directory_symlink(folder_ / "elsewhere", folder_ / "results/data");
+  EXPECT_EQ(store_->put_once("data/run-b.parquet", "b").refusal().code, "STORE-URL");
+  EXPECT_EQ(store_->replace("data/i.json", std::nullopt, "b").refusal().code, "STORE-URL");
+  EXPECT_EQ(store_->get("data/run-a.parquet").refusal().code, "STORE-URL");
+  EXPECT_EQ(store_->list("data").refusal().code, "STORE-URL");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere/run-b.parquet"));
+}
+
 TEST_F(FileStoreTest, ReplaceNeedsTheExpectedContent) {
   EXPECT_TRUE(*store_->replace("metadata/i.json", std::nullopt, "1"));
   EXPECT_FALSE(*store_->replace("metadata/i.json", std::nullopt, "2"));
