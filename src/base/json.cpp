@@ -202,7 +202,14 @@ namespace {
 // Builds values from RapidJSON's events; stops at a duplicate key or at too much depth.
 class Builder {
  public:
-  explicit Builder(const ParseOptions& options) : options_(options) {}
+  explicit Builder(const ParseOptions& options) : options_(options) {
+    for (const std::string_view skip : options.skip_members) {
+      const size_t at = skip.rfind('@');
+      const auto depth =
+          at == std::string_view::npos ? std::nullopt : parse_int64(skip.substr(at + 1));
+      skips_.push_back({depth ? skip.substr(0, at) : skip, depth ? static_cast<int>(*depth) : -1});
+    }
+  }
 
   bool Null() { return put(Value()); }
   bool Bool(bool value) { return put(Value(value)); }
@@ -231,8 +238,8 @@ class Builder {
       problem = Refusal(kJsonDuplicateKey, cat("key `", key, "` stands twice in one object"));
       return false;
     }
-    if (std::find(options_.skip_members.begin(), options_.skip_members.end(), key) !=
-        options_.skip_members.end()) {
+    for (const Skip& skip : skips_) {
+      if (skip.key != key || (skip.depth >= 0 && skip.depth != depth_)) continue;
       skip_from_ = depth_;
       return true;
     }
@@ -321,7 +328,13 @@ class Builder {
     return true;
   }
 
+  struct Skip {
+    std::string_view key;
+    int depth;  // of objects and arrays around the member; -1 = any
+  };
+
   const ParseOptions& options_;
+  std::vector<Skip> skips_;
   std::vector<Frame> stack_;
   int depth_ = 0;
   int skip_from_ = -1;  // depth at which a skipped member stands; -1 = keeping

@@ -116,7 +116,7 @@ struct ParseOptions {
   bool allow_non_finite = false;            // NaN, Infinity, -Infinity as number literals
   bool last_duplicate_wins = false;         // a key that stands twice takes its last value
   bool skip_byte_order_mark = false;        // a UTF-8 byte order mark may stand first
-  std::vector<std::string> skip_members{};  // members with these keys are read over, not kept
+  std::vector<std::string> skip_members{};  // keys read over, not kept; `key@2`: inside two levels
 };
 
 [[nodiscard]] Result<Value> parse(std::string_view bytes, const ParseOptions& options = {});

@@ -1,10 +1,7 @@
-// What every conversion has in common: reading, typed looks into foreign documents, composing the
-// envelope.
-#include <sys/stat.h>
-
+// What every conversion has in common: typed looks into foreign documents, composing the envelope.
 #include <algorithm>
+#include <cmath>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "publish/convert.h"
 #include "publish/refusals.h"
@@ -43,42 +40,6 @@ const json::Value* dig(const json::Value& value, std::initializer_list<std::stri
   return at;
 }
 
-Result<ToolFile> read_tool_file(const std::filesystem::path& path, std::string_view kind,
-                                uint64_t size_max) {
-  ToolFile file;
-  file.path = path;
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0) file.mtime_seconds = info.st_mtime;
-  // Only guidellm keeps every request in its report; that subtree is the whole size and is not
-  // used.
-  json::ParseOptions lenient{.depth_max = 256,
-                             .allow_non_finite = true,
-                             .last_duplicate_wins = true,
-                             .skip_byte_order_mark = true,
-                             .skip_members = {}};
-  if (kind == "guidellm" || kind == "auto") lenient.skip_members = {"requests"};
-  auto values = json::parse_file(path, size_max, lenient);
-  if (values) {
-    file.values = *std::move(values);
-    return file;
-  }
-  // Tables (llama-bench csv and md, genai-perf csv) and printed logs are text.
-  const bool text_kind = kind == "llama-bench" || kind == "genai-perf" || kind == "aiperf" ||
-                         kind == "framework-eval" || kind == "auto";
-  const bool syntax = values.refusal().code.starts_with("JSON-");
-  if (!syntax) return std::move(values).refusal();
-  if (!text_kind) return Refusal(kConvertInput, values.refusal().detail);
-  TRY(bytes, read_file(path, size_max));
-  const std::string_view trimmed = trim(bytes);
-  // A broken JSON document is no table.
-  if (trimmed.empty() || (kind != "framework-eval" && (trimmed[0] == '{' || trimmed[0] == '['))) {
-    return Refusal(kConvertInput, trimmed.empty() ? cat("`", path.string(), "` is empty")
-                                                  : values.refusal().detail);
-  }
-  file.text = std::move(bytes);
-  return file;
-}
-
 namespace {
 
 // Top-level fields in schema order, as far as an envelope of ours can carry them.
@@ -108,10 +69,28 @@ void cut_home(std::string& text) {
   }
 }
 
+// A figure that a conversion drives out of range is no figure; the file's own NaN never gets here.
+std::vector<ResultRow> finite_rows(std::vector<ResultRow> rows, std::vector<std::string>& errors) {
+  const auto clean = [](std::optional<double>& figure) {
+    if (figure && !std::isfinite(*figure)) figure.reset();
+  };
+  for (ResultRow& row : rows) {
+    clean(row.duration_seconds);
+    clean(row.peak_rss_mb);
+  }
+  std::erase_if(rows, [&](const ResultRow& row) {
+    if (std::isfinite(row.value)) return false;
+    errors.push_back(cat(row.name, " ", row.metric, " is not a finite number, left out"));
+    return true;
+  });
+  return rows;
+}
+
 }  // namespace
 
 Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile& file) {
   Envelope envelope;
+  envelope.results = finite_rows(std::move(draft.results), draft.errors);
   json::Value head = json::Value::object();
   head.set("schema_version", "1");
   std::optional<std::string> time_source = draft.timestamp_source;
@@ -145,7 +124,9 @@ Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile&
              context.campaign.is_object() ? context.campaign : std::move(draft.campaign));
   if (draft.cell_status) head.set("cell_status", *draft.cell_status);
   put_object(head, "context", std::move(draft.context));
-  if (context.env_class) head.set("env_class", *context.env_class);
+  const std::optional<std::string>& env_class =
+      context.env_class ? context.env_class : draft.env_class;
+  if (env_class) head.set("env_class", *env_class);
   const std::optional<int64_t> concurrency =
       context.concurrency ? context.concurrency : draft.concurrency;
   if (concurrency) head.set("concurrency", *concurrency);
@@ -177,7 +158,6 @@ Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile&
       envelope.head.members().emplace_back(std::string(key), std::move(*value));
     }
   }
-  envelope.results = std::move(draft.results);
   for (ResultRow& row : envelope.results) {
     if (time_source) row.tag("timestamp_source", *time_source);
     for (const auto& [key, text] : context.tags) {

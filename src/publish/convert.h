@@ -63,6 +63,7 @@ struct Draft {
   std::optional<int64_t> seed{};
   std::optional<int64_t> concurrency{};
   std::optional<std::string> cell_status{};
+  std::optional<std::string> env_class{};
   json::Value gen_kwargs{}, campaign{}, context{}, serving{};  // object or null
   json::Value regime{}, cache{}, provenance{}, control{};      // object or null
   json::Value
@@ -86,6 +87,10 @@ struct Draft {
 [[nodiscard]] Result<ToolFile> read_tool_file(const std::filesystem::path& path,
                                               std::string_view kind,
                                               uint64_t size_max = uint64_t{256} << 20);
+
+/// The same for bytes in memory; `path` is what refusals call them.
+[[nodiscard]] Result<ToolFile> parse_tool_file(std::string bytes, std::filesystem::path path,
+                                               std::string_view kind);
 
 /// One Draft to one envelope. Order of the model: context, draft; of the time: context, draft, file
 /// time with tag timestamp_source=mtime. Refuses CONVERT-MODEL-UNKNOWN, CONVERT-TAG-CLASH.

@@ -189,7 +189,8 @@ Converted convert_files(const cli::Invocation& invocation) {
     }
     auto envelopes = convert_file(*file, kind, context);
     if (!envelopes) {
-      out.exit = invocation.refuse(envelopes.refusal(), kExitInput);
+      const bool empty = envelopes.refusal().code == kNothingToPublish.code;
+      out.exit = invocation.refuse(envelopes.refusal(), empty ? kExitPublish : kExitInput);
       return out;
     }
     for (Envelope& envelope : *envelopes) {

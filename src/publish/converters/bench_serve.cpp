@@ -28,9 +28,10 @@ std::optional<double> median_of(const std::vector<const json::Value*>& runs, std
 Result<std::vector<Draft>> convert_bench_serve(const ToolFile& file, const RunContext&) {
   const json::Value* list = file.values.size() == 1 ? &file.values[0] : nullptr;
   if (list != nullptr && list->is_object()) list = list->find("runs");
-  if (list == nullptr || !list->is_array() || list->items().empty()) {
-    return Refusal(kConvertInput, "expected a non-empty array of runs (bench-serve)");
+  if (list == nullptr || !list->is_array()) {
+    return Refusal(kConvertInput, "expected an array of runs (bench-serve)");
   }
+  if (list->items().empty()) return Refusal(kNothingToPublish, "no runs (bench-serve)");
   Draft draft;
   std::vector<std::pair<std::string, std::string>> order;
   std::map<std::pair<std::string, std::string>, std::vector<const json::Value*>> groups;

@@ -297,7 +297,7 @@ TEST(Refusals, WrongKindsAndMissingFactsByName) {
   EXPECT_EQ(convert_file(inline_file(R"({"results":{},"config":{}})"), "lm-eval", context())
                 .refusal()
                 .code,
-            "CONVERT-INPUT");
+            "PUBLISH-NO-ROWS");
   EXPECT_EQ(
       convert_file(inline_file(R"([{"n_prompt":1,"n_gen":0,"avg_ts":10.0,"samples_ts":[5.0]}])"),
                    "llama-bench", context())

@@ -75,9 +75,10 @@ bool is_run(const json::Value& value) {
 }
 
 // Objects printed between banner lines: every '{' at the start of a line that begins a whole JSON
-// object.
+// object. The looking is bounded: in a log full of braces that never close it stops.
 std::vector<json::Value> printed_objects(std::string_view text) {
   std::vector<json::Value> found;
+  size_t budget = 16 * text.size() + 65536;  // bytes parsed in all
   for (size_t at = 0; at < text.size();) {
     const size_t line_end = std::min(text.find('\n', at), text.size());
     bool taken = false;
@@ -86,6 +87,8 @@ std::vector<json::Value> printed_objects(std::string_view text) {
       for (size_t close = text.find('}', at); close != std::string_view::npos;
            close = text.find('}', close + 1)) {
         if (close + 1 < text.size() && text[close + 1] != '\n' && text[close + 1] != '\r') continue;
+        if (budget < close + 1 - at) return found;
+        budget -= close + 1 - at;
         auto value = json::parse(text.substr(at, close + 1 - at));
         if (!value) continue;
         found.push_back(*std::move(value));
@@ -111,7 +114,9 @@ Result<std::vector<Draft>> convert_framework_eval(const ToolFile& file, const Ru
     }
   }
   if (file.values.empty()) runs = printed_objects(file.text);
-  if (runs.empty()) return Refusal(kConvertInput, "no JSON object found (framework-eval)");
+  if (runs.empty() && file.values.empty())
+    return Refusal(kConvertInput, "no JSON object found (framework-eval)");
+  if (runs.empty()) return Refusal(kNothingToPublish, "an empty array (framework-eval)");
   std::vector<Draft> drafts;
   for (const json::Value& run : runs) {
     if (!is_run(run))

@@ -160,9 +160,8 @@ class Report {
     draft_.regime = json::Value::object({{"rate_basis", "wall"}});
     for (const auto& [statistic, key] :
          {std::pair{"min", "prompt_tokens_min"}, {"max", "prompt_tokens_max"}}) {
-      if (const auto number = value("input_sequence_length", statistic)) {
-        draft_.regime.set(key, static_cast<int64_t>(*number));
-      }
+      if (const auto count = whole_part(value("input_sequence_length", statistic)))
+        draft_.regime.set(key, *count);
     }
     if (const auto median = value("input_sequence_length", "p50"))
       draft_.regime.set("prompt_tokens_median", *median);
@@ -213,7 +212,7 @@ Result<json::Value> read_csv(std::string_view text) {
     }
     root.set(name, std::move(statistics));
   }
-  if (root.members().empty()) return Refusal(kConvertInput, "the CSV holds no metric");
+  if (root.members().empty()) return Refusal(kNothingToPublish, "the CSV holds no metric");
   return root;
 }
 

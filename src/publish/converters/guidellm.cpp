@@ -137,13 +137,13 @@ Draft convert_run(const json::Value& root, const json::Value& run, const RunCont
 
   draft.regime = json::Value::object({{"rate_basis", "wall"}});
   const json::Value* prompts = successful(run, "prompt_token_count");
-  if (prompts != nullptr) {
+  if (prompts != nullptr && prompts->is_object()) {
     if (const auto median = number_of(prompts->find("median")))
       draft.regime.set("prompt_tokens_median", *median);
     for (const auto& [from, to] :
          {std::pair{"min", "prompt_tokens_min"}, {"max", "prompt_tokens_max"}}) {
-      if (const auto value = number_of(prompts->find(from)))
-        draft.regime.set(to, static_cast<int64_t>(*value));
+      if (const auto count = whole_part(number_of(prompts->find(from))))
+        draft.regime.set(to, *count);
     }
   }
   draft.cache = json::Value::object({{"prefix_policy", "unknown"}});
@@ -159,9 +159,10 @@ Result<std::vector<Draft>> convert_guidellm(const ToolFile& file, const RunConte
   }
   const json::Value& root = file.values[0];
   const json::Value* runs = root.find("benchmarks");
-  if (runs == nullptr || !runs->is_array() || runs->items().empty()) {
-    return Refusal(kConvertInput, "expected a non-empty array under `benchmarks` (guidellm)");
+  if (runs == nullptr || !runs->is_array()) {
+    return Refusal(kConvertInput, "expected an array under `benchmarks` (guidellm)");
   }
+  if (runs->items().empty()) return Refusal(kNothingToPublish, "`benchmarks` is empty (guidellm)");
   std::vector<Draft> drafts;
   for (const json::Value& run : runs->items()) {
     if (!run.is_object() || dig(run, {"metrics"}) == nullptr) {

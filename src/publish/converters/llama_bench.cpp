@@ -334,7 +334,7 @@ Result<std::vector<Draft>> convert_llama_bench(const ToolFile& file, const RunCo
     if (!read) return std::move(read).refusal();
     records = *std::move(read);
   }
-  if (records.empty()) return wrong("no test record found");
+  if (records.empty()) return Refusal(kNothingToPublish, "llama-bench: no test record found");
   std::vector<std::string> order;
   std::map<std::string, std::vector<const Record*>> by_model;
   for (const Record& record : records) {

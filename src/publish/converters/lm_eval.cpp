@@ -214,7 +214,7 @@ Result<std::vector<Draft>> convert_lm_eval(const ToolFile& file, const RunContex
     return Refusal(kConvertInput, "expected an object under `results` (lm-eval results)");
   }
   if (results->members().empty())
-    return Refusal(kConvertInput, "`results` is empty: zero tasks were selected");
+    return Refusal(kNothingToPublish, "`results` is empty: zero tasks were selected");
   std::vector<Draft> drafts(1);
   LmEval(root, drafts[0]).run();
   return drafts;

@@ -126,6 +126,8 @@ Result<std::vector<Envelope>> convert_file(const ToolFile& file, std::string_vie
   }
   auto drafts = chosen->convert(file, context);
   if (!drafts) return at(cat("`", file.path.string(), "`"), std::move(drafts).refusal());
+  if (drafts->empty())
+    return Refusal(kNothingToPublish, cat("`", file.path.string(), "` holds no run"));
   std::vector<Envelope> envelopes;
   for (Draft& draft : *drafts) {
     TRY(envelope, compose(std::move(draft), context, file));

@@ -58,7 +58,15 @@ json::Value key_values(const json::Value* value) {
   return out;
 }
 
-std::string utc_text(double seconds_since_epoch) {
+std::optional<int64_t> whole_part(std::optional<double> value) {
+  constexpr double kLimit = 9007199254740992;  // 2^53: beyond it a real number is no count
+  if (!value || !(std::fabs(*value) <= kLimit)) return std::nullopt;
+  return static_cast<int64_t>(*value);
+}
+
+std::optional<std::string> utc_text(double seconds_since_epoch) {
+  if (!(seconds_since_epoch >= -62135596800.0 && seconds_since_epoch < 253402300799.0))
+    return std::nullopt;
   const double whole = std::floor(seconds_since_epoch);
   const auto micros = static_cast<int64_t>(std::llround((seconds_since_epoch - whole) * 1e6));
   const int64_t seconds = static_cast<int64_t>(whole) + micros / 1000000;

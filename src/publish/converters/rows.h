@@ -28,8 +28,12 @@ void apply_failures(Draft& draft, const RunContext& context, double completed, d
 /// "a=1,b=x" as an object of numbers and strings; an object as it is; null otherwise.
 [[nodiscard]] json::Value key_values(const json::Value* value);
 
-/// Seconds since the epoch (a fraction is kept to the microsecond) as UTC text.
-[[nodiscard]] std::string utc_text(double seconds_since_epoch);
+/// Seconds since the epoch (a fraction is kept to the microsecond) as UTC text; nothing outside the
+/// years 1 to 9999.
+[[nodiscard]] std::optional<std::string> utc_text(double seconds_since_epoch);
+
+/// The whole part of a count that a tool wrote as a real number, when it fits.
+[[nodiscard]] std::optional<int64_t> whole_part(std::optional<double> value);
 
 /// A local "YYYY-MM-DDTHH:MM:SS[.f]" in the zone "UTC", "Z", "+02:00", "-0700" as UTC text; nothing
 /// when either is malformed.

@@ -1,5 +1,7 @@
 // vLLM: `vllm bench serve --save-result` and the older benchmark_serving. One object is one run; a
 // sweep's summary is an array of them, and --append-result writes several objects into one file.
+#include <algorithm>
+
 #include "base/text.h"
 #include "publish/converters/converters.h"
 #include "publish/converters/rows.h"
@@ -31,6 +33,13 @@ std::optional<std::string> latency_metric(std::string_view key) {
   if (statistic == "median") return cat(family, "_p50_ms");
   if (statistic == "mean" || is_percentile(statistic)) return cat(family, "_", statistic, "_ms");
   return std::nullopt;
+}
+
+// Text at the top that the tool does not write itself: what its user passed with --metadata.
+bool is_metadata(std::string_view key) {
+  constexpr std::string_view kOwn[] = {"date",     "endpoint_type", "backend",      "label",
+                                       "model_id", "tokenizer_id",  "request_rate", "run_number"};
+  return std::find(std::begin(kOwn), std::end(kOwn), key) == std::end(kOwn);
 }
 
 // date is "YYYYMMDD-HHMMSS" in the local time of the machine that ran.
@@ -79,6 +88,9 @@ Result<Draft> convert_run(const json::Value& run, const RunContext& context) {
     add_tags(row, run,
              {"total_input_tokens", "total_output_tokens", "num_prompts", "max_concurrency",
               "request_rate", "backend", "tokenizer_id"});
+    for (const auto& [key, value] : run.members()) {
+      if (value.is_string() && is_metadata(key)) row.tag(cat("metadata.", key), value.string());
+    }
   }
 
   const auto completed = number_of(run.find("completed"));

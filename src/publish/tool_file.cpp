@@ -1,0 +1,91 @@
+// Reading another tool's file: leniently, within limits, and without keeping what no converter
+// reads.
+#include <sys/stat.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "publish/convert.h"
+#include "publish/refusals.h"
+
+namespace assay::publish {
+
+namespace {
+
+// What grows with the number of requests or tasks and is not used: read over, so that memory does
+// not grow with it. A number says how many objects and arrays stand around the member.
+std::vector<std::string> unused_members(std::string_view kind) {
+  if (kind == "guidellm" || kind == "auto") return {"requests@3"};
+  if (kind == "lm-eval") return {"configs@1", "pretty_env_info@1"};
+  if (kind == "genai-perf") return {"sessions@1"};
+  if (kind == "throughput-probe") return {"concurrent_runs@1"};
+  if (kind == "vllm") {
+    std::vector<std::string> out;
+    for (const char* list : {"input_lens", "output_lens", "ttfts", "itls", "start_times",
+                             "latencies", "generated_texts", "errors"}) {
+      out.push_back(cat(list, "@1"));  // one run
+      out.push_back(cat(list, "@2"));  // a sweep's array of runs
+    }
+    return out;
+  }
+  return {};
+}
+
+json::ParseOptions lenient(std::string_view kind) {
+  return {.depth_max = 256,
+          .allow_non_finite = true,
+          .last_duplicate_wins = true,
+          .skip_byte_order_mark = true,
+          .skip_members = unused_members(kind)};
+}
+
+// Tables (llama-bench csv and md, genai-perf csv) and printed logs are text.
+bool may_be_text(std::string_view kind) {
+  return kind == "llama-bench" || kind == "genai-perf" || kind == "aiperf" ||
+         kind == "framework-eval" || kind == "auto";
+}
+
+// A file that is no JSON: text where the kind has text forms, else what is wrong with the JSON.
+Result<ToolFile> as_text(ToolFile file, std::string bytes, std::string_view kind, Refusal syntax) {
+  if (trim(bytes).empty())
+    return Refusal(kConvertInput, cat("`", file.path.string(), "` is empty"));
+  if (!may_be_text(kind)) return Refusal(kConvertInput, std::move(syntax.detail));
+  // A broken JSON document is no table.
+  const char first = trim(bytes)[0];
+  if (kind != "framework-eval" && (first == '{' || first == '['))
+    return Refusal(kConvertInput, std::move(syntax.detail));
+  if (!is_utf8(bytes))
+    return Refusal(kConvertInput, cat("`", file.path.string(), "` is neither JSON nor UTF-8 text"));
+  file.text = std::move(bytes);
+  return file;
+}
+
+}  // namespace
+
+Result<ToolFile> parse_tool_file(std::string bytes, std::filesystem::path path,
+                                 std::string_view kind) {
+  ToolFile file;
+  file.path = std::move(path);
+  auto values = json::parse_many(bytes, lenient(kind));
+  if (!values) return as_text(std::move(file), std::move(bytes), kind, values.refusal());
+  file.values = *std::move(values);
+  return file;
+}
+
+Result<ToolFile> read_tool_file(const std::filesystem::path& path, std::string_view kind,
+                                uint64_t size_max) {
+  ToolFile file;
+  file.path = path;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) file.mtime_seconds = info.st_mtime;
+  auto values = json::parse_file(path, size_max, lenient(kind));
+  if (values) {
+    file.values = *std::move(values);
+    return file;
+  }
+  if (!values.refusal().code.starts_with("JSON-")) return std::move(values).refusal();
+  if (!may_be_text(kind)) return Refusal(kConvertInput, values.refusal().detail);
+  TRY(bytes, read_file(path, size_max));
+  return as_text(std::move(file), std::move(bytes), kind, values.refusal());
+}
+
+}  // namespace assay::publish
