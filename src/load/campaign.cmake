@@ -8,7 +8,7 @@ add_house_library(load_campaign
   LIBRARIES base machine load)
 
 add_house_test(campaign_plan_test LABEL unit
-  SOURCES campaign_plan_test.cpp verdict_test.cpp
+  SOURCES campaign_plan_test.cpp verdict_files_test.cpp verdict_test.cpp
   LIBRARIES load_campaign)
 add_house_test(campaign_run_test LABEL unit
   SOURCES campaign_run_test.cpp weight_proof_test.cpp

@@ -218,12 +218,27 @@ class CellRun {
     if (going) going = probe.measure_concurrent();
     if (going) going = prove(probe, candidate_);
     if (going) going = probe.check_tools();
+    if (going) going = tools_are_served(probe);
     if (going) {
       if (const Status swap = check_swap(); !swap) probe.stop(CellStatus::aborted, swap.refusal());
     }
     add_control_result(probe);
     ProbeResult result = probe.finish();
     return close(std::move(result), first);
+  }
+
+  // An assertion that the server cannot even be asked is no failed assertion.
+  bool tools_are_served(Probe& probe) const {
+    if (!shared_.manifest.assertions.tool_call) return true;
+    const json::Value document = probe.document();
+    const json::Value* check = document.find("tool_check");
+    const json::Value* run = check == nullptr ? nullptr : check->find("run");
+    const json::Value* status = run == nullptr ? nullptr : run->find("http_status");
+    const auto code = status == nullptr ? std::nullopt : parse_int64(status->literal());
+    if (!code || *code < 400 || *code == 429 || (*code >= 500 && *code != 501)) return true;
+    probe.stop(CellStatus::unsupported,
+               Refusal(kNoToolParser, cat("a request with tools was answered with ", *code)));
+    return false;
   }
 
   bool back_to_candidate(Probe& probe) {

@@ -118,6 +118,16 @@ Status write_cell(const std::filesystem::path& folder, const CellRecord& record,
   return write_files_together(files);
 }
 
+void remove_torn_writes(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> torn;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.') && name.ends_with(".tmp")) torn.push_back(entry.path());
+  }
+  for (const std::filesystem::path& path : torn) std::filesystem::remove(path, error);
+}
+
 Result<CampaignLock> CampaignLock::take(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

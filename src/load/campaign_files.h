@@ -56,6 +56,9 @@ struct CellRecord {
 [[nodiscard]] Status write_cell(const std::filesystem::path& folder, const CellRecord& record,
                                 json::Value throughput);
 
+/// Removes what writes that a kill cut off left in the folder. Needs the campaign's lock.
+void remove_torn_writes(const std::filesystem::path& folder);
+
 /// The publisher's input for a cell without figures.
 [[nodiscard]] json::Value status_document(const CellRecord& record);
 

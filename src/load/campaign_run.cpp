@@ -99,6 +99,7 @@ Result<CampaignOutcome> run_campaign(const Manifest& manifest, const CampaignOpt
       ++outcome.kept;
       continue;
     }
+    remove_torn_writes(folder);
     const CellRecord starting = starting_record(cell, before);
     TRY_DO(write_cell(folder, starting, status_document(starting)));
     MeasuredCell measured = measure_cell(shared, starting, folder);

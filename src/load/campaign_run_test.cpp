@@ -1,6 +1,9 @@
 // Campaigns against servers that misbehave: every status, what is on disk afterwards, resuming.
 #include "load/campaign_run.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <set>
 
@@ -240,6 +243,14 @@ TEST_F(CampaignRun, ToolCallsAreCheckedBesideTheSpeed) {
   EXPECT_EQ(throughput_.find("sequential")->find("tool_call_valid")->literal(), "0.0");
 }
 
+TEST_F(CampaignRun, AServerWithoutAToolParser) {
+  const std::string tools = R"(,"assertions":{"tool_call":true})";
+  const CellRecord record = run_one(manifest(server({"--no-tools"}), tools));
+  EXPECT_EQ(record.status, CellStatus::unsupported);
+  EXPECT_EQ(record.reason_code, "CAMPAIGN-NO-TOOL-PARSER");
+  expect_no_rates();
+}
+
 TEST_F(CampaignRun, ControlIsMeasuredBetweenTheHalves) {
   std::string text = manifest(server(), R"(,"control":{"profile":"old"})");
   const std::string second = cat(R"({"id":"old","model":"fake","window_limit_tokens":1000,)",
@@ -316,6 +327,42 @@ TEST_F(CampaignRun, TornAndForeignFilesCountAsNone) {
     EXPECT_FALSE(read_record(place, cell)) << bytes;
   }
   EXPECT_EQ(run_one(manifest(server())).attempt, 1);
+}
+
+TEST_F(CampaignRun, FilesAreWholeWheneverTheWriterIsKilled) {
+  const Cell cell = plan_cells(*parse_manifest(manifest(server()))).at(0);
+  const auto place = cell_folder(folder_ / "runs", cell);
+  unsigned state = 12345;  // of a fixed sequence of moments
+  for (int round = 0; round < 60; ++round) {
+    const pid_t writer = fork();
+    if (writer == 0) {
+      for (int64_t attempt = 1;; ++attempt) {
+        CellRecord record{.cell = cell};
+        record.attempt = attempt;
+        record.diagnostics.assign(200, std::string(100, 'x'));
+        if (!write_cell(place, record, status_document(record))) _exit(1);
+      }
+    }
+    state = state * 1664525 + 1013904223;
+    usleep(500 + (state >> 16) % 8000);
+    kill(writer, SIGKILL);
+    int status = 0;
+    waitpid(writer, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    if (!std::filesystem::exists(place / "cell.json")) continue;
+    ASSERT_TRUE(read_record(place, cell)) << "round " << round;
+    const auto bytes = read_file(place / "throughput.json");
+    ASSERT_TRUE(bytes);
+    ASSERT_TRUE(json::parse(*bytes));
+  }
+  ASSERT_TRUE(std::filesystem::exists(place / "cell.json"));
+  remove_torn_writes(place);
+  size_t left = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(place)) {
+    ++left;
+    EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
+  }
+  EXPECT_EQ(left, 2u);
 }
 
 TEST_F(CampaignRun, FailuresAreKeptUntilARetryIsAskedFor) {

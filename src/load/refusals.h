@@ -130,6 +130,9 @@ inline constexpr RefusalInfo kSwapGrowth{
 inline constexpr RefusalInfo kWeightMismatch{
     "CAMPAIGN-WEIGHT-MISMATCH", "The process that answered holds other weights than asked for.",
     "Read the message: a proxy, another server, or another file stands behind the port."};
+inline constexpr RefusalInfo kNoToolParser{
+    "CAMPAIGN-NO-TOOL-PARSER", "The server refuses requests that offer tools.",
+    "Start the server with a tool parser, or leave assertions.tool_call out."};
 inline constexpr RefusalInfo kRecordRefused{
     "CAMPAIGN-RECORD-REFUSED", "The publisher does not accept the cell's file.",
     "Read its messages in the cell's diagnostics; nothing of this cell can be published."};
@@ -177,6 +180,7 @@ inline constexpr const RefusalInfo* kLoadRefusals[] = {&kUrl,
                                                        &kSwapInUse,
                                                        &kSwapGrowth,
                                                        &kWeightMismatch,
+                                                       &kNoToolParser,
                                                        &kRecordRefused,
                                                        &kVerdictInput};
 

@@ -125,6 +125,21 @@ TEST_F(CampaignKill, AKilledServerAbortsItsCellAndNotTheCampaign) {
   }
 }
 
+// Killed at many moments, some before anything was written, some in a cell, some behind the end.
+TEST_F(CampaignKill, KilledAgainAndAgainItStillEnds) {
+  write_manifest(false);
+  for (int round = 0; round < 12; ++round) {
+    e2e::Process campaign(request());
+    usleep(static_cast<useconds_t>(20'000 + round * 40'000));
+    campaign.signal(SIGKILL);
+    (void)campaign.wait();
+    for (const int pid : server_pids()) EXPECT_TRUE(wait_for([&] { return gone(pid); })) << pid;
+  }
+  const auto last = e2e::run_process(request());
+  EXPECT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_EQ(count("success"), 2u);
+}
+
 TEST_F(CampaignKill, DryRunWritesNothing) {
   write_manifest(false);
   std::set<std::filesystem::path> before, after;

@@ -11,7 +11,7 @@
 //           --status CODE     answers with this status (from request --from on)
 //           --die             ends with exit code 7 (at request --from)
 //           --hang            answers nothing (at request --from), and makes the file --marker
-//           --no-usage, --reasoning-only
+//           --no-usage, --reasoning-only, --no-tools (a request with tools is answered with 400)
 //           --not-ready       ends at once with exit code 3
 // Requests are counted from 0: readiness, two of calibration, one warm-up, then the measured runs.
 #include <fcntl.h>
@@ -73,6 +73,8 @@ ChatAnswer answer(const ChatQuestion& question) {
 std::optional<Reply> fault(const ChatQuestion& question) {
   if (has("status") && at_fault(question))
     return ChatModel::error(static_cast<int>(number("status", 500)), "as told");
+  if (has("no-tools") && question.body.find("tools") != nullptr)
+    return ChatModel::error(400, "no tool parser");
   if (has("die") && question.index == number("from", 0)) _exit(7);
   if (has("hang") && question.index == number("from", 0)) {
     std::ofstream(text("marker")) << getpid() << "\n";
@@ -86,7 +88,8 @@ std::optional<Reply> fault(const ChatQuestion& question) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::set<std::string> toggles = {"die", "hang", "no-usage", "reasoning-only", "not-ready"};
+  const std::set<std::string> toggles = {"die",       "hang",    "no-usage", "reasoning-only",
+                                         "not-ready", "no-tools"};
   for (int i = 1; i < argc; ++i) {
     const std::string name = std::string(argv[i]).substr(2);
     if (toggles.contains(name)) {

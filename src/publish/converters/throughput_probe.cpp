@@ -87,6 +87,18 @@ void add_concurrent(Draft& draft, const json::Value& concurrent) {
   }
 }
 
+// Candidate over control, measured in one session; which figure stands in the tag.
+void add_control_ratios(Draft& draft, const json::Value& ratios) {
+  for (const Figure& figure : kFigures) {
+    ResultRow* row =
+        add_row(draft, kName, "control_ratio", "x", number_of(ratios.find(figure.source)));
+    if (row == nullptr) continue;
+    row->tag("ratio_of", std::string(figure.metric));
+    row->tag("rate_basis", std::string(figure.basis));
+    row->tag("phase", "sequential");
+  }
+}
+
 }  // namespace
 
 Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file, const RunContext&) {
@@ -101,6 +113,9 @@ Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file, const 
   draft.model = text_of(root.find("model"));
   draft.timestamp = text_of(root.find("started_utc"));
   draft.cell_status = text_of(root.find("cell_status"));
+  draft.env_class = text_of(root.find("env_class"));
+  draft.quantization = text_of(root.find("quantization"));
+  draft.model_revision = text_of(root.find("model_revision"));
   for (const auto& [key, target] : {std::pair{"context", &Draft::context},
                                     {"campaign", &Draft::campaign},
                                     {"regime", &Draft::regime},
@@ -127,6 +142,10 @@ Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file, const 
     if (const json::Value* concurrent = root.find("concurrent");
         concurrent != nullptr && concurrent->is_object()) {
       add_concurrent(draft, *concurrent);
+    }
+    if (const json::Value* ratios = root.find("control_ratio");
+        ratios != nullptr && ratios->is_object()) {
+      add_control_ratios(draft, *ratios);
     }
   } else if (const auto reason = text_of(root.find("reason"))) {
     draft.errors.push_back(*reason);
