@@ -29,9 +29,6 @@ inline constexpr RefusalInfo kGatesOnlyNotOffered{
     "GATES-ONLY-NOT-OFFERED",
     "MLXFAST_BENCHMARK_SKIP_TIMED=1 asks for a run without timing, which is not offered here.",
     "Unset the variable, or use `benchd correctness`."};
-inline constexpr RefusalInfo kManifestNotOffered{
-    "MANIFEST-NOT-OFFERED", "Checking a runner manifest is known, but not offered here.",
-    "Leave --manifest and --trusted out."};
 
 // --- inputs of a run
 inline constexpr RefusalInfo kGoldenPinIncomplete{
@@ -130,7 +127,6 @@ inline constexpr const RefusalInfo* kBenchdRefusals[] = {
     &kCaptureNotOffered,
     &kCaptureRetiredForLiveControlLeg,
     &kGatesOnlyNotOffered,
-    &kManifestNotOffered,
     &kGoldenPinIncomplete,
     &kDraftDepthNotPermitted,
     &kCandidateSpecInvalid,

@@ -41,6 +41,10 @@ inline constexpr RefusalInfo kBatchWidthExceedsEngineMax{
     "The batch width asked for is above the maximum that the engine's hello states.",
     "Ask for a smaller width, or use an engine that can run it."};
 
+inline constexpr RefusalInfo kRunnerManifestInvalid{
+    "RUNNER-MANIFEST-INVALID", "A runner manifest declares something that no runner can be.",
+    "Correct the key that the message names; docs/protocol.md lists what each may say."};
+
 inline constexpr const RefusalInfo* kProtocolRefusals[] = {&kJson,
                                                            &kLineTooLong,
                                                            &kProtocol,
@@ -51,6 +55,7 @@ inline constexpr const RefusalInfo* kProtocolRefusals[] = {&kJson,
                                                            &kSpecModeNotRunnable,
                                                            &kSpecEchoDivergence,
                                                            &kBatchEchoDivergence,
-                                                           &kBatchWidthExceedsEngineMax};
+                                                           &kBatchWidthExceedsEngineMax,
+                                                           &kRunnerManifestInvalid};
 
 }  // namespace assay::protocol

@@ -75,6 +75,26 @@ TEST_F(JudgeRefusals, WrongCommandLines) {
   expect_refusal(correctness({"--trusted"}), "USAGE-INVALID-VALUE", 2);
 }
 
+TEST_F(JudgeRefusals, RunnerManifest) {
+  expect_refusal(correctness({"--manifest", "absent.json"}), "FILE-UNREADABLE", 2);
+  write(candidate_ / "m.json", "{\"schemaVersion\":1}");
+  expect_refusal(correctness({"--manifest", "m.json"}), "JSON-MISSING-KEY", 2);
+  write(candidate_ / "m.json",
+        R"({"schemaVersion":1,"runnerID":"liar/tiny","modelTypes":["liar"],"backend":"cuda",)"
+        R"("engine":{"supportsPrefixReuse":false,"supportsPagedKV":false,)"
+        R"("supportsCompiledDecode":false,"supportsPackedPrefill":false,"supportsMTP":false,)"
+        R"("supportsCompactRecurrentMTPReplay":false},"kvBackends":["contiguous"],"decoders":[)"
+        R"({"mode":"serial","drafter":"none","state":"stateless","depth":null}],"regimes":[)"
+        R"({"batch":"single","timing":"freeRun","perStreamTiming":false}],"multimodal":false,)"
+        R"("recurrentLayers":false,"requiresKeepMask":false})");
+  const ProcessResult result = benchd(correctness({"--manifest", "m.json"}));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("benchd correctness: manifest check FAILED backend_matches: "));
+  EXPECT_THAT(result.err, HasSubstr("manifest check FAILED runner_identity_present: "));
+  EXPECT_THAT(result.out, HasSubstr("\"passed\":false,\"case_count\":0,"));
+  EXPECT_THAT(result.out, HasSubstr("manifest check failed: "));
+}
+
 TEST_F(JudgeRefusals, SpeculationRequests) {
   for (const std::string text :
        {"mtp", "[]", "{}", "{\"mode\":\"magic\"}", "{\"mode\":\"serial\",\"mtp\":{\"depth\":2}}",
@@ -107,7 +127,6 @@ TEST_F(JudgeRefusals, KnownVerbsThatAreNotOffered) {
     expect_refusal({verb}, "VERB-NOT-OFFERED", 2);
     EXPECT_THAT(benchd({verb, "--any", "thing"}).err, HasSubstr("VERB-NOT-OFFERED: ")) << verb;
   }
-  expect_refusal(correctness({"--manifest", "m.json"}), "MANIFEST-NOT-OFFERED", 2);
   expect_refusal(iterate_arguments({"--capture-baseline", "r.json"}),
                  "CAPTURE-RETIRED-FOR-LIVE-CONTROL-LEG", 1);
   TrackValues track;

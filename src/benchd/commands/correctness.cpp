@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "benchd/commands/commands.h"
 #include "benchd/console.h"
@@ -10,15 +11,49 @@
 #include "benchd/refusals.h"
 #include "benchd/stop.h"
 #include "benchd/track.h"
+#include "protocol/runner_manifest.h"
 #include "runner/conformance.h"
 #include "runner/leg.h"
+#include "runner/scrub.h"
 #include "scoring/refusals.h"
 
 namespace assay::benchd {
 
 namespace {
 
+constexpr uint64_t kManifestSizeMax = uint64_t{1} << 20;
+
+Result<std::optional<protocol::RunnerManifest>> read_manifest(const cli::Invocation& invocation) {
+  const auto path = invocation.text("--manifest");
+  if (!path) return std::optional<protocol::RunnerManifest>{};
+  TRY(bytes, read_file(*path, kManifestSizeMax));
+  auto manifest = protocol::read_runner_manifest(bytes);
+  if (!manifest) {
+    Refusal refusal = std::move(manifest).refusal();
+    refusal.detail = cat(*path, ": ", refusal.detail);
+    return refusal;
+  }
+  return std::optional<protocol::RunnerManifest>(*std::move(manifest));
+}
+
+// A hello that departs from the manifest ends the run before any case: what was declared is not
+// what would be judged.
+std::optional<scoring::ConformanceReport> check_declared(const protocol::RunnerManifest& manifest,
+                                                         const protocol::Hello& hello, bool trusted,
+                                                         Console& console) {
+  const auto divergences = protocol::check_manifest(manifest, hello, trusted);
+  if (divergences.empty()) return std::nullopt;
+  scoring::ConformanceReport report;
+  report.error = "manifest check failed:";
+  for (const auto& [check, reason] : divergences) {
+    console.line(cat("manifest check FAILED ", check, ": ", runner::scrub(reason)));
+    report.error += cat(report.error.ends_with(':') ? " " : ", ", check);
+  }
+  return report;
+}
+
 Result<scoring::ConformanceReport> check(runner::World& world, const cli::Invocation& invocation,
+                                         const std::optional<protocol::RunnerManifest>& manifest,
                                          const Track& track, Console& console) {
   std::optional<scoring::IntegrityPin> pin;
   if (const auto sha256 = invocation.text("--golden-sha256")) {
@@ -40,6 +75,12 @@ Result<scoring::ConformanceReport> check(runner::World& world, const cli::Invoca
   command.on_stderr_line = [&console](std::string_view line) { console.line(line); };
   console.live("loading the engine");
   TRY(worker, runner::open_worker(world, command));
+  if (manifest) {
+    if (auto failed = check_declared(*manifest, worker.session.hello(), invocation.has("--trusted"),
+                                     console)) {
+      return *std::move(failed);
+    }
+  }
   console.live("running the cases");
   TRY(report, runner::run_conformance(worker.session, golden.golden,
                                       {.scope = runner::ConformanceScope::full,
@@ -63,12 +104,11 @@ int run_correctness(const cli::Invocation& invocation) {
   if (invocation.has("--trusted") && !invocation.has("--manifest")) {
     return invocation.refuse_usage("--trusted needs --manifest");
   }
-  if (invocation.has("--manifest")) {
-    return invocation.refuse(Refusal(kManifestNotOffered, "--manifest was given"), cli::kUsage);
-  }
   if (invocation.has("--golden-sha256") != invocation.has("--golden-bytes")) {
     return invocation.refuse_usage("--golden-sha256 and --golden-bytes go together");
   }
+  const auto manifest = read_manifest(invocation);
+  if (!manifest) return invocation.refuse(manifest.refusal(), cli::kUsage);
   const runner::InterruptGuard guard;
   const auto world = runner::make_real_world();
   EnvironmentReader environment(world->environment());
@@ -81,7 +121,7 @@ int run_correctness(const cli::Invocation& invocation) {
     return invocation.refuse(track.refusal(), no_track ? cli::kUsage : cli::kJudgedNo);
   }
   Console console(invocation);
-  const auto report = check(*world, invocation, *track, console);
+  const auto report = check(*world, invocation, *manifest, *track, console);
   console.clear_live();
   if (!report) {
     return invocation.refuse(report.refusal(), exit_of(report.refusal(), cli::kJudgedNo));
