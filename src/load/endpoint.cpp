@@ -13,7 +13,7 @@ Refusal refuse(std::string_view url, std::string_view why) {
 
 bool is_plain(std::string_view text) {
   for (const char c : text) {
-    if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f) return false;
+    if (c <= ' ' || c >= 0x7f) return false;  // char may be signed: bytes from 0x80 on are negative
   }
   return true;
 }
@@ -27,7 +27,7 @@ Result<Endpoint> parse_endpoint(std::string_view base_url) {
     return refuse(base_url, "https is not measured; give the http address of the server itself");
   }
   if (!rest.starts_with(kScheme)) return refuse(base_url, "expected http://HOST[:PORT]/PATH");
-  if (!is_plain(rest)) return refuse(base_url, "it holds white space or control characters");
+  if (!is_plain(rest)) return refuse(base_url, "it holds white space or characters beyond ASCII");
   rest.remove_prefix(kScheme.size());
   if (rest.find_first_of("?#") != std::string_view::npos) {
     return refuse(base_url, "it holds a query or a fragment");

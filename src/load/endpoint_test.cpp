@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "base/files.h"
 #include "load/clock.h"
 #include "load/refusals.h"
 
@@ -64,6 +67,28 @@ TEST(Clock, NeverGoesBack) {
     ASSERT_GE(next, last);
     last = next;
   }
+}
+
+// A wall clock that is set, or jumps, in the middle of a run must move no duration.
+TEST(Clock, NothingButTheAnchorReadsTheWallClock) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(ASSAY_SOURCE_DIR "/src/load")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".cpp") || name.ends_with("_test.cpp") || name == "clock.cpp") continue;
+    if (name.starts_with("campaign") || name.starts_with("verdict") ||
+        name.starts_with("weight_proof")) {
+      continue;  // they plan and compare days; they measure nothing
+    }
+    ++files;
+    const auto text = read_file(entry.path());
+    ASSERT_TRUE(text);
+    for (const char* clock : {"system_clock", "CLOCK_REALTIME", "gettimeofday", "std::time(",
+                              "high_resolution_clock", "time(nullptr)"}) {
+      EXPECT_EQ(text->find(clock), std::string::npos) << name << " uses " << clock;
+    }
+  }
+  EXPECT_GT(files, 10);
 }
 
 TEST(Clock, AWaitEndsWhenTheGuardSaysSo) {

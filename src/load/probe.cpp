@@ -101,8 +101,9 @@ struct Probe::State : ProbeState {
     for (int attempt = 0;; ++attempt) {
       run.variant = next_variant++;
       run.record = stream_chat(options.endpoint, make(run.variant), options.limits, guard());
-      run.attempts.push_back(
-          {run.record.http_status, run.record.problem ? run.record.problem->text() : ""});
+      run.attempts.push_back({.http_status = run.record.http_status,
+                              .problem = run.record.problem ? run.record.problem->text() : "",
+                              .retry_after_s = run.record.retry_after});
       if (!may_retry(run.record) || attempt >= retries) break;
       say(cat(run.attempts.back().problem, "; retry ", attempt + 1, " of ", retries, " in ",
               options.retry_interval.count() / 1000, " s"));
@@ -218,7 +219,7 @@ struct Probe::State : ProbeState {
         break;
       }
       const Refusal& why = listed.refusal();
-      list_attempts.push_back({0, why.text()});
+      list_attempts.push_back({.problem = why.text()});
       const bool loading = why.code == kStatus.code && (why.detail.starts_with("HTTP 503") ||
                                                         why.detail.starts_with("HTTP 429"));
       if (why.code == kStatus.code && why.detail.starts_with("HTTP 404")) break;

@@ -67,7 +67,8 @@ struct ProbeOptions {
 /// One try of one request. Only the last one of a run can be scored.
 struct Attempt {
   int http_status = 0;
-  std::string problem{};  // empty when it went well
+  std::string problem{};                   // empty when it went well
+  std::optional<int64_t> retry_after_s{};  // what the server asked for; kept, not obeyed
 };
 
 struct MeasuredRun {

@@ -38,6 +38,7 @@ Value attempts_json(const std::vector<Attempt>& attempts) {
   for (const Attempt& attempt : attempts) {
     Value item = Value::object({{"http_status", attempt.http_status}});
     if (!attempt.problem.empty()) item.set("problem", attempt.problem);
+    put(item, "retry_after_s", attempt.retry_after_s);
     list.push_back(std::move(item));
   }
   return Value::array(std::move(list));

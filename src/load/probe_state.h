@@ -11,7 +11,7 @@
 
 namespace assay::load {
 
-inline constexpr int64_t kShortPromptUnits = 6;  // without a target: about 190 tokens
+inline constexpr int64_t kShortPromptUnits = 4;  // without a target: about 190 tokens
 
 struct ProbeState {
   explicit ProbeState(ProbeOptions given);

@@ -42,7 +42,9 @@ class StreamSink : public HttpSink {
   void head(HttpHead head, Stamp at) override {
     record_.headers_at = at;
     record_.http_status = head.status;
-    record_.server = head.find("server");
+    if (const auto server = head.find("server"); server && is_utf8(*server)) {
+      record_.server = *server;
+    }
     if (const auto seconds = head.find("retry-after")) {
       const auto number = parse_int64(*seconds);
       if (number && *number >= 0) record_.retry_after = *number;

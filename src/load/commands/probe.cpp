@@ -55,6 +55,10 @@ std::optional<std::string> read_flags(const cli::Invocation& invocation, ProbeOp
     const auto value = invocation.f64(flag);
     if (value && !(*value >= 0 && *value <= 1e6)) return cat(flag, " takes 0 to 1000000");
   }
+  for (const std::string_view flag :
+       {"--model", "--think-kwarg", "--think-value", "--thinking", "--serving-stack", "--nonce"}) {
+    if (!is_utf8(invocation.text_or(flag, ""))) return cat(flag, " is not UTF-8 text");
+  }
   const auto small = [&](std::string_view flag, int& target) {
     if (const auto value = invocation.i64(flag)) target = static_cast<int>(*value);
   };
@@ -177,10 +181,10 @@ std::string summary(const ProbeResult& result, const std::string& file) {
 int exit_code(const ProbeResult& result, bool unwritten) {
   if (unwritten) return cli::kInputOutput;
   if (g_signal != 0) return 128 + static_cast<int>(g_signal);
-  if (result.problem &&
-      (result.problem->code == kPreflight.code || result.problem->code == kModelAmbiguous.code ||
-       result.phase == "model-list") &&
-      result.problem->code != kModelNotServed.code) {
+  // Nothing was measured yet: it is the endpoint that has to be seen to first.
+  const bool first_contact = result.phase == "model-list" || result.phase == "readiness";
+  if (first_contact && (result.status == CellStatus::aborted ||
+                        (result.problem && result.problem->code == kPreflight.code))) {
     return cli::kNotReady;
   }
   return exit_of(result.status);
