@@ -62,7 +62,11 @@ HubApi::HubApi(HubPlace place, Patience patience, std::unique_ptr<HttpClient> cl
     : place_(std::move(place)), patience_(std::move(patience)), client_(std::move(client)) {}
 
 std::string HubApi::api(std::string_view rest) const {
-  return cat(place_.endpoint, "/api/datasets/", place_.dataset, "/", rest);
+  return cat(place_.endpoint, "/api/", place_.kind, "/", place_.name, "/", rest);
+}
+
+std::string HubApi::repository() const {
+  return cat(place_.endpoint, "/", place_.kind, "/", place_.name);
 }
 
 HttpRequest HubApi::request(std::string method, std::string url, std::string_view body,
@@ -139,22 +143,22 @@ Refusal HubApi::problem(const HttpReply& reply, const RefusalInfo& otherwise) {
   }
   if (code == "RepoNotFound" || reply.status == 401) {
     return Refusal(kStoreNotFound,
-                   cat(where, ": there is no such dataset, or this token may not see it", tail));
+                   cat(where, ": there is no such repository, or this token may not see it", tail));
   }
   if (reply.status == 403) {
-    return Refusal(
-        kStoreCredentialsRefused,
-        cat(where,
-            ": the token lacks the scope to write here: it needs the role `write`, "
-            "or, fine-grained, `repo.write` on datasets/",
-            place_.dataset, " (`discussion.write` for a pull request)", token_rights(), tail));
+    return Refusal(kStoreCredentialsRefused,
+                   cat(where,
+                       ": the token lacks the scope to write here: it needs the role `write`, "
+                       "or, fine-grained, `repo.write` on ",
+                       place_.kind, "/", place_.name, " (`discussion.write` for a pull request)",
+                       token_rights(), tail));
   }
   return Refusal(otherwise, cat(where, tail));
 }
 
 Result<std::optional<HubContent>> HubApi::read(const std::string& revision, std::string_view path) {
-  std::string url = cat(place_.endpoint, "/datasets/", place_.dataset, "/resolve/",
-                        percent_encode(revision, false), "/", percent_encode(path, true));
+  std::string url = cat(repository(), "/resolve/", percent_encode(revision, false), "/",
+                        percent_encode(path, true));
   HubContent content;
   std::string digest;
   for (int hop = 0; hop < 6; ++hop) {
@@ -251,7 +255,8 @@ Status HubApi::preupload(const std::string& revision, bool create_pr, std::vecto
       return unexpected(cat("preupload: no upload mode for `", file.path, "`"));
     if (const json::Value* ignored = answer->find("shouldIgnore");
         ignored != nullptr && ignored->kind() == json::Kind::boolean && ignored->boolean()) {
-      return Refusal(kStoreWrite, cat("`", file.path, "` is ignored by the dataset's .gitignore"));
+      return Refusal(kStoreWrite,
+                     cat("`", file.path, "` is ignored by the repository's .gitignore"));
     }
     file.large = mode == "lfs" && !file.bytes.empty();
     file.known_oid = text_in(*answer, "oid");
@@ -268,9 +273,8 @@ Status HubApi::upload(const std::string& revision, const HubFile& file) {
                                        {"objects", json::Value::array({object})},
                                        {"hash_algo", "sha256"},
                                        {"ref", json::Value::object({{"name", revision}})}}));
-  HttpRequest batch = request(
-      "POST", cat(place_.endpoint, "/datasets/", place_.dataset, ".git/info/lfs/objects/batch"),
-      body, std::string(kLfsType));
+  HttpRequest batch = request("POST", cat(repository(), ".git/info/lfs/objects/batch"), body,
+                              std::string(kLfsType));
   batch.headers.emplace_back("accept", std::string(kLfsType));
   TRY(value, send_for_json(batch, kStoreWrite));
   const json::Value* objects = value.is_object() ? value.find("objects") : nullptr;

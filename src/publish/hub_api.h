@@ -20,12 +20,14 @@ namespace assay::publish {
 
 struct HubPlace {
   std::string endpoint{};  // no slash at the end
-  std::string dataset{};   // "owner/name"
+  std::string kind{};      // "datasets" or "spaces"
+  std::string name{};      // "owner/name"
   std::string revision{};  // "main"; not percent-encoded
   std::string token{};     // secret; may be empty when reading
 
   [[nodiscard]] std::string url() const;  // "hf://datasets/owner/name@revision"
 };
+/// A dataset, or a space (a page that the hub serves).
 /// Refuses STORE-URL, STORE-CREDENTIALS-MISSING (no token when writing), STORE-INSECURE.
 [[nodiscard]] Result<HubPlace> hub_place(std::string_view url, const Outside& outside);
 
@@ -97,6 +99,8 @@ class HubApi {
   /// What the token may do, as far as the hub says it.
   std::string token_rights();
   [[nodiscard]] std::string api(std::string_view rest) const;
+  /// "https://hub/datasets/owner/name"
+  [[nodiscard]] std::string repository() const;
 
   HubPlace place_;
   Patience patience_;

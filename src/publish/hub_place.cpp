@@ -42,15 +42,20 @@ std::string token_of(const Outside& outside) {
 }  // namespace
 
 std::string HubPlace::url() const {
-  return cat("hf://datasets/", dataset, revision == "main" ? "" : cat("@", revision));
+  return cat("hf://", kind, "/", name, revision == "main" ? "" : cat("@", revision));
 }
 
 Result<HubPlace> hub_place(std::string_view url, const Outside& outside) {
-  constexpr std::string_view kScheme = "hf://datasets/";
   const Refusal wrong(kStoreUrl, cat("`", url, "`, expected hf://datasets/OWNER/NAME[@REVISION]"));
+  constexpr std::string_view kScheme = "hf://";
   if (!url.starts_with(kScheme)) return wrong;
   std::string_view rest = url.substr(kScheme.size());
   HubPlace place;
+  for (const char* kind : {"datasets", "spaces"}) {
+    if (rest.starts_with(cat(kind, "/"))) place.kind = kind;
+  }
+  if (place.kind.empty()) return wrong;
+  rest.remove_prefix(place.kind.size() + 1);
   place.revision = "main";
   if (const size_t at_sign = rest.find('@'); at_sign != std::string_view::npos) {
     place.revision = std::string(rest.substr(at_sign + 1));
@@ -60,7 +65,7 @@ Result<HubPlace> hub_place(std::string_view url, const Outside& outside) {
   const auto parts = split(rest, '/');
   if (parts.size() != 2 || !is_repository_part(parts[0]) || !is_repository_part(parts[1]))
     return wrong;
-  place.dataset = std::string(rest);
+  place.name = std::string(rest);
 
   place.endpoint = outside.variable("HF_ENDPOINT").value_or("https://huggingface.co");
   while (place.endpoint.ends_with('/')) place.endpoint.pop_back();

@@ -208,6 +208,8 @@ Result<std::unique_ptr<Store>> open_hub_store(std::string_view url, const StoreO
                                               std::unique_ptr<HttpClient> client) {
   Outside outside = outside_of(options);
   TRY(place, hub_place(url, outside));
+  if (place.kind != "datasets")
+    return Refusal(kStoreUrl, cat("`", url, "` is no dataset: results go into one"));
   if (client == nullptr) client = curl_client();
   return std::unique_ptr<Store>(
       std::make_unique<HubStore>(std::move(place), std::move(outside), std::move(client)));

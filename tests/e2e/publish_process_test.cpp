@@ -187,6 +187,22 @@ TEST_F(PublishProcess, LogLinesHaveTimeAndLevel) {
   EXPECT_EQ(quiet.err.find("INFO"), std::string::npos) << quiet.err;
 }
 
+TEST_F(PublishProcess, AProofOfTheWeightsFromAFile) {
+  const std::string url = "file://" + (folder_ / "out").string();
+  std::ofstream(folder_ / "proof.json") << R"({"method":"open_files","verified":true,"pid":7})";
+  const std::string proof = (folder_ / "proof.json").string();
+  const auto proven = publish({"--store", url, "--provenance-file", proof});
+  EXPECT_EQ(proven.exit_code, 0) << proven.err;
+  const auto index = read_file(folder_ / "out/metadata/run-index-v1.json");
+  ASSERT_TRUE(index);
+  EXPECT_NE(index->find("\"weights\": \"verified\""), std::string::npos) << *index;
+  std::ofstream(folder_ / "proof.json") << R"({"method":"guessed"})";
+  EXPECT_EQ(publish({"--store", url, "--provenance-file", proof}).exit_code, 3);
+  std::ofstream(folder_ / "proof.json") << "[]";
+  EXPECT_EQ(publish({"--store", url, "--provenance-file", proof}).exit_code, 2);
+  EXPECT_EQ(publish({"--store", url, "--provenance-file", "/nonexistent"}).exit_code, 2);
+}
+
 TEST_F(PublishProcess, WrongCommandLines) {
   EXPECT_EQ(publish({}).exit_code, 2);
   EXPECT_EQ(publish({"--store", "ftp://x"}).exit_code, 4);

@@ -134,8 +134,8 @@ WireReply FakeHub::act(const WireRequest& request) {
          {"auth", Value::object({{"accessToken", Value::object({{"displayName", "laptop"},
                                                                 {"role", rules.role}})}})}}));
   }
-  const std::string api = "/api/datasets/" + rules.dataset + "/";
-  const std::string plain = "/datasets/" + rules.dataset;
+  const std::string api = "/api/" + rules.kind + "/" + rules.dataset + "/";
+  const std::string plain = "/" + rules.kind + "/" + rules.dataset;
   const std::string path = request.path();
   const bool ours =
       path.starts_with(api) || path.starts_with(plain + "/") || path.starts_with(plain + ".git/");
@@ -220,8 +220,8 @@ WireReply FakeHub::batch(const WireRequest& request) {
           "actions",
           Value::object(
               {{"upload", std::move(upload)},
-               {"verify", Value::object({{"href", server_.url() + "/datasets/" + rules.dataset +
-                                                      ".git/info/lfs/verify"}})}}));
+               {"verify", Value::object({{"href", server_.url() + "/" + rules.kind + "/" +
+                                                      rules.dataset + ".git/info/lfs/verify"}})}}));
     }
     answers.push_back(std::move(answer));
   }
@@ -303,12 +303,12 @@ WireReply FakeHub::commit(const WireRequest& request, std::string revision) {
   if (request.query() == "create_pr=1") {
     const int number = ++pull_requests_;
     revision = "refs/pr/" + std::to_string(number);
-    reply.set("pullRequestUrl", server_.url() + "/datasets/" + rules.dataset + "/discussions/" +
-                                    std::to_string(number));
+    reply.set("pullRequestUrl", server_.url() + "/" + rules.kind + "/" + rules.dataset +
+                                    "/discussions/" + std::to_string(number));
   }
   add(revision, std::move(next));
   reply.set("commitOid", revisions_[revision].back().oid);
-  reply.set("commitUrl", server_.url() + "/datasets/" + rules.dataset + "/commit/" +
+  reply.set("commitUrl", server_.url() + "/" + rules.kind + "/" + rules.dataset + "/commit/" +
                              revisions_[revision].back().oid);
   return json_reply(reply);
 }

@@ -14,6 +14,7 @@
 namespace assay::testing_support {
 
 struct HubRules {
+  std::string kind = "datasets";  // or spaces
   std::string dataset = "acme/results";
   std::string token = "hf_secretTokenOfTheTest";
   std::string role = "write";  // read: writing is answered 403

@@ -16,6 +16,8 @@ inline constexpr int kExitPublish = 4;
 [[nodiscard]] cli::Command index_command();
 [[nodiscard]] cli::Command events_command();
 [[nodiscard]] cli::Command detect_system_command();
+/// In builds with libcurl.
+[[nodiscard]] cli::Command site_command();
 
 /// The whole program; `name` is assay-publish or mlx-bench-publish.
 [[nodiscard]] cli::Program publish_program(std::string name);

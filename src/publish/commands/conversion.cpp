@@ -47,6 +47,17 @@ Result<json::Value> system_of(const cli::Invocation& invocation) {
   return std::move(detected.system);
 }
 
+// --provenance-file: what proves the weights, where the tool's file does not say it.
+Result<json::Value> provenance_of(const cli::Invocation& invocation) {
+  const auto path = invocation.text("--provenance-file");
+  if (!path) return json::Value();
+  TRY(bytes, read_file(*path));
+  auto value = json::parse(bytes);
+  if (!value) return at(*path, value.refusal());
+  if (!value->is_object()) return Refusal(kConvertInput, cat("`", *path, "` is no JSON object"));
+  return std::move(*value);
+}
+
 // Fills the context; a sentence when the flags do not make sense.
 std::optional<std::string> fill(RunContext& context, const cli::Invocation& invocation) {
   context.suite = invocation.text_or("--suite", "");
@@ -139,6 +150,9 @@ std::vector<cli::Flag> conversion_flags() {
       {.names = {"--system-file"},
        .value_name = "FILE",
        .help = "The machine that ran, as JSON; default: this one."},
+      {.names = {"--provenance-file"},
+       .value_name = "FILE",
+       .help = "What proves the weights, as JSON (the envelope's `provenance`)."},
       {.names = {"--hostname"}, .value_name = "NAME", .help = "Host name for the machine's facts."},
       {.names = {"--allow-partial-failures"},
        .arity = Arity::toggle,
@@ -180,6 +194,11 @@ Converted convert_files(const cli::Invocation& invocation) {
     return out;
   }
   context.system = *std::move(system);
+  const auto provenance = provenance_of(invocation);
+  if (!provenance) {
+    out.exit = invocation.refuse(provenance.refusal(), kExitInput);
+    return out;
+  }
   const std::string kind = invocation.text_or("--kind", "auto");
   for (const std::string& path : invocation.arguments("FILE")) {
     const auto file = read_tool_file(path, kind);
@@ -194,6 +213,16 @@ Converted convert_files(const cli::Invocation& invocation) {
       return out;
     }
     for (Envelope& envelope : *envelopes) {
+      if (provenance->is_object()) {
+        if (envelope.find("provenance") != nullptr) {
+          out.exit = invocation.refuse(
+              Refusal(kConvertInput,
+                      cat("`", path, "` states its own provenance; leave out --provenance-file")),
+              kExitInput);
+          return out;
+        }
+        envelope.head.set("provenance", *provenance);
+      }
       const std::string status = envelope.text("cell_status");
       if (envelope.results.empty() && (status.empty() || status == "success")) {
         out.exit = invocation.refuse(Refusal(kNothingToPublish, cat("`", path, "` gives no row")),

@@ -12,9 +12,41 @@ namespace assay::publish {
 
 namespace {
 
+// Appends the correction that --invalidate asks for; nothing is removed or changed.
+Status invalidate(Store& store, const cli::Invocation& invocation, const std::string& path) {
+  TRY(index, read_run_index(store));
+  TRY(stored, store.get(path));
+  if (!stored) return Refusal(kIndexInvalid, cat("the store lacks `", path, "`"));
+  const IndexEntry* old = index.find(path);
+  IndexEntry entry = old != nullptr ? *old : IndexEntry();
+  entry.path = path;
+  entry.status = "invalid";
+  entry.caveat = invocation.text_or("--caveat", "");
+  entry.superseded_by = invocation.text_or("--superseded-by", "");
+  if (!entry.superseded_by.empty()) {
+    TRY(successor, store.get(entry.superseded_by));
+    if (!successor)
+      return Refusal(kIndexInvalid, cat("the store lacks `", entry.superseded_by, "`"));
+  }
+  return append_run_index(store, entry);
+}
+
 int run_index(const cli::Invocation& invocation) {
-  auto store = open_store(invocation.text_or("--store", ""));
+  const auto wrong = invocation.text("--invalidate");
+  if (wrong && trim(invocation.text_or("--caveat", "")).empty())
+    return invocation.refuse_usage("--invalidate needs --caveat: why the shard may not be used");
+  if (!wrong && (invocation.text("--caveat") || invocation.text("--superseded-by")))
+    return invocation.refuse_usage("--caveat and --superseded-by belong to --invalidate");
+  auto store = open_store(invocation.text_or("--store", ""), {.for_writing = wrong.has_value()});
   if (!store) return invocation.refuse(store.refusal(), kExitPublish);
+  if (wrong) {
+    const auto done = invalidate(**store, invocation, *wrong);
+    if (!done) {
+      const bool rule = done.refusal().code == kIndexInvalid.code;
+      return invocation.refuse(done.refusal(), rule ? kExitInvalid : kExitPublish);
+    }
+    invocation.progress(cat("invalid from now on: ", *wrong));
+  }
   const auto index = read_run_index(**store);
   if (!index) {
     const bool broken = index.refusal().code == kIndexInvalid.code;
@@ -56,9 +88,16 @@ const cli::Flag kStoreFlag = {
 
 cli::Command index_command() {
   return {.name = "index",
-          .summary = "Checks the run index of a store and prints it.",
+          .summary = "Checks the run index of a store and prints it; marks a shard invalid.",
           .example = "assay-publish index --store file://out/results",
-          .flags = {kStoreFlag},
+          .flags = {kStoreFlag,
+                    {.names = {"--invalidate"},
+                     .value_name = "SHARD",
+                     .help = "Appends a correction first: this shard may not be used."},
+                    {.names = {"--caveat"}, .value_name = "TEXT", .help = "Why, for everyone."},
+                    {.names = {"--superseded-by"},
+                     .value_name = "SHARD",
+                     .help = "The shard that holds the corrected result."}},
           .run = run_index,
           .notes =
               "Exit: 0 ok, 3 the index breaks its rules or names shards that are not there, 4 the "
@@ -82,11 +121,16 @@ cli::Command detect_system_command() {
 }
 
 cli::Program publish_program(std::string name) {
+  std::vector<cli::Command> commands = {publish_command(),  convert_command(),
+                                        validate_command(), index_command(),
+                                        events_command(),   detect_system_command()};
+#ifdef ASSAY_HAVE_CURL
+  commands.push_back(site_command());
+#endif
   return {
       .name = std::move(name),
       .summary = "from any tool's result file to an immutable, comparable record",
-      .commands = {publish_command(), convert_command(), validate_command(), index_command(),
-                   events_command(), detect_system_command()},
+      .commands = std::move(commands),
       .versions = {{"envelope schema", "1"}, {"row schema", "1"}, {"run index", "run-index-v1"}}};
 }
 
