@@ -80,7 +80,7 @@ void read_index(publish::Store& store, RunIndexState& out) {
   }
   out.index = *std::move(index);
   out.cutoff = publish::parse_utc(out.index.historical_scored_before);
-  for (const publish::IndexEntry& entry : out.index.runs) out.by_path.emplace(entry.path, &entry);
+  for (const publish::IndexEntry& entry : out.index.runs) out.by_path[entry.path] = &entry;
 }
 
 // The columns of a run that do not come from its shard, in order.
@@ -265,12 +265,22 @@ Status Catalog::read_new(const std::vector<publish::StoredFile>& files) {
 Result<Index> Catalog::list() {
   TRY(listed, store_->list(kFolder));
   std::vector<publish::StoredFile> files;
+  std::vector<std::string> nested;
   for (publish::StoredFile& file : listed) {
-    if (file.path.ends_with(".parquet")) files.push_back(std::move(file));
+    if (!file.path.ends_with(".parquet")) continue;
+    if (file.path.find('/', kFolder.size() + 1) == std::string::npos) {
+      files.push_back(std::move(file));
+    } else {
+      nested.push_back(std::move(file.path));
+    }
   }
   TRY_DO(read_new(files));
 
   Index index;
+  for (const std::string& path : nested) {
+    index.problems.push_back(
+        {path, Refusal(kShardName, "it lies in a folder below data/").text(), false});
+  }
   index.store = mended_utf8(url_);
   RunIndexState run_index;
   read_index(*store_, run_index);

@@ -225,6 +225,10 @@ class HttpServer::Impl : public httplib::Server {
     });
   }
 
+  // The library listens with a queue of five: a handful of connections at once would wait seconds
+  // for their retries.
+  void lengthen_queue() { ::listen(svr_sock_, 512); }
+
   void close_all() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -246,8 +250,9 @@ class HttpServer::Impl : public httplib::Server {
     bool good = true;
     for (int left = kRequestsPerConnection; left > 0 && stream.await_request(); --left) {
       stream.begin_request();
-      bool close = left == 1;
-      good = process_request(stream, close, close, [&close](httplib::Request& request) {
+      bool close = left == 1, understood = false;
+      good = process_request(stream, close, close, [&](httplib::Request& request) {
+        understood = true;
         // A body is never read: what follows on the connection is not a request.
         if (request.has_header("Content-Length") || request.has_header("Transfer-Encoding") ||
             request.has_header("Expect"))
@@ -257,7 +262,8 @@ class HttpServer::Impl : public httplib::Server {
         request.ranges.clear();
         request.headers.erase("Accept-Encoding");
       });
-      if (!good || close) break;
+      // After a request that was no HTTP nobody knows where the next one begins.
+      if (!good || close || !understood) break;
     }
     stream.drain();
     const std::lock_guard lock(mutex_);
@@ -283,7 +289,10 @@ Status HttpServer::listen(const std::string& host, int port) {
   } else {
     impl_->port_ = impl_->bind_to_port(host, port) ? port : -1;
   }
-  if (impl_->port_ > 0) return {};
+  if (impl_->port_ > 0) {
+    impl_->lengthen_queue();
+    return {};
+  }
   const int reason = errno;
   return Refusal(kListen, cat("`", host, "` port ", port, ": ",
                               reason != 0 ? std::strerror(reason) : "no address of this machine"));

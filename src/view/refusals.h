@@ -14,7 +14,7 @@ inline constexpr RefusalInfo kShardMixed{"VIEW-SHARD-MIXED",
                                          "Publish one shard a run."};
 inline constexpr RefusalInfo kShardName{
     "VIEW-SHARD-NAME",
-    "A shard's bytes are not those that its name promises, or its name is no text; it is not "
+    "A shard's bytes are not those that its name promises, or its name is no shard's; it is not "
     "shown.",
     "Restore the file from where it was published; a published shard never changes."};
 inline constexpr RefusalInfo kShardLarge{
