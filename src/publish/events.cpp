@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -24,21 +27,37 @@ json::Value cell_json(const Cell& cell) {
   return {};
 }
 
-Result<std::string> event_lines(std::string_view shard_path, std::string_view shard_bytes,
-                                size_t& count) {
+constexpr size_t kPieceBytes = size_t{1} << 20;
+
+// Calls `put` with pieces of whole lines, one line a row; returns the number of rows.
+template <class Put>
+Result<size_t> each_piece(std::string_view shard_path, std::string_view shard_bytes, Put&& put) {
   TRY(shard, read_shard(shard_bytes));
   const std::string run_id = std::filesystem::path(shard_path).stem().string();
+  std::vector<std::pair<std::string, size_t>> order;  // keys sorted once, not once a row
+  for (size_t i = 0; i < shard.names.size(); ++i) {
+    if (!shard.cells[i].empty()) order.emplace_back(shard.names[i], i);
+  }
+  order.emplace_back("run_id", shard.names.size());
+  std::sort(order.begin(), order.end());
   std::string lines;
   for (size_t row = 0; row < shard.rows; ++row) {
-    json::Value event = json::Value::object({{"run_id", run_id}});
-    for (size_t i = 0; i < shard.names.size(); ++i) {
-      json::Value value = cell_json(shard.cells[i][row]);
-      if (!value.is_null()) event.set(shard.names[i], std::move(value));
+    lines.push_back('{');
+    for (const auto& [key, column] : order) {
+      const json::Value value =
+          column == shard.names.size() ? json::Value(run_id) : cell_json(shard.at(column, row));
+      if (value.is_null()) continue;
+      if (lines.back() != '{') lines.push_back(',');
+      json::append_quoted(lines, key);
+      lines.push_back(':');
+      lines += json::write(value);
     }
-    lines += json::write(event, {.sort_keys = true}) + "\n";
-    ++count;
+    lines += "}\n";
+    if (lines.size() < kPieceBytes && row + 1 < shard.rows) continue;
+    TRY_DO(put(lines));
+    lines.clear();
   }
-  return lines;
+  return shard.rows;
 }
 
 }  // namespace
@@ -54,44 +73,61 @@ std::filesystem::path default_events_path() {
 
 Status append_events(const std::filesystem::path& feed, std::string_view shard_path,
                      std::string_view shard_bytes) {
-  size_t count = 0;
-  auto lines = event_lines(shard_path, shard_bytes, count);
-  if (!lines) return Refusal(kEventsNotWritten, lines.refusal().text());
   std::error_code error;
   std::filesystem::create_directories(feed.parent_path(), error);
   const int fd = ::open(feed.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0)
-    return Refusal(kEventsNotWritten, cat("`", feed.string(), "`: ", std::strerror(errno)));
-  int failure = 0;
-  for (size_t done = 0; done < lines->size() && failure == 0;) {
-    const ssize_t put = ::write(fd, lines->data() + done, lines->size() - done);
-    if (put >= 0) {
-      done += static_cast<size_t>(put);
-    } else if (errno != EINTR) {
-      failure = errno;
+  const auto failed = [&feed](int number) {
+    return Refusal(kEventsNotWritten, cat("`", feed.string(), "`: ", std::strerror(number)));
+  };
+  if (fd < 0) return failed(errno);
+  const auto written = each_piece(shard_path, shard_bytes, [&](std::string_view lines) -> Status {
+    while (!lines.empty()) {
+      const ssize_t put = ::write(fd, lines.data(), lines.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) return failed(errno);
+      lines.remove_prefix(static_cast<size_t>(put));
     }
-  }
-  if (::close(fd) != 0 && failure == 0) failure = errno;
-  if (failure != 0)
-    return Refusal(kEventsNotWritten, cat("`", feed.string(), "`: ", std::strerror(failure)));
+    return {};
+  });
+  const int closed = ::close(fd);
+  if (!written) return Refusal(kEventsNotWritten, written.refusal().text());
+  if (closed != 0) return failed(errno);
   return {};
 }
 
 Result<size_t> replay_events(const std::filesystem::path& feed, Store& store) {
   TRY(files, store.list("data"));
-  std::string all;
+  std::error_code error;
+  std::filesystem::create_directories(feed.parent_path(), error);
+  // Beside the feed, then in its place: a reader sees the old feed or the new one.
+  const std::filesystem::path beside = feed.string() + cat(".", ::getpid(), ".tmp");
+  std::FILE* const out = std::fopen(beside.c_str(), "wbe");
+  const auto failed = [&]() {
+    return Refusal(kEventsNotWritten, cat("`", feed.string(), "`: ", std::strerror(errno)));
+  };
+  if (out == nullptr) return failed();
   size_t count = 0;
-  for (const StoredFile& file : files) {
-    if (!file.path.ends_with(".parquet")) continue;
-    TRY(bytes, store.get(file.path));
-    if (!bytes) continue;
-    auto lines = event_lines(file.path, *bytes, count);
-    if (!lines) return at(file.path, std::move(lines).refusal());
-    all += *lines;
-  }
-  auto written = write_file_atomic(feed, all);
-  if (!written) return Refusal(kEventsNotWritten, written.refusal().detail);
-  return count;
+  const auto all = [&]() -> Status {
+    for (const StoredFile& file : files) {
+      if (!file.path.ends_with(".parquet")) continue;
+      TRY(bytes, store.get(file.path));
+      if (!bytes) continue;
+      const auto rows = each_piece(file.path, *bytes, [&](std::string_view lines) -> Status {
+        if (std::fwrite(lines.data(), 1, lines.size(), out) != lines.size()) return failed();
+        return {};
+      });
+      if (!rows) return at(file.path, rows.refusal());
+      count += *rows;
+    }
+    return {};
+  }();
+  bool kept = std::fflush(out) == 0;
+  kept = std::fclose(out) == 0 && kept;
+  kept = kept && all && std::rename(beside.c_str(), feed.c_str()) == 0;
+  if (kept) return count;
+  const Refusal why = all ? failed() : all.refusal();
+  std::remove(beside.c_str());
+  return why;
 }
 
 }  // namespace assay::publish

@@ -1,6 +1,7 @@
 #include "publish/run_index.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -85,10 +86,16 @@ Result<IndexEntry> entry_from(const json::Value& value, size_t i) {
 }  // namespace
 
 const IndexEntry* RunIndex::find(std::string_view path) const {
+  const IndexEntry* last = nullptr;
   for (const IndexEntry& entry : runs) {
-    if (entry.path == path) return &entry;
+    if (entry.path == path) last = &entry;
   }
-  return nullptr;
+  return last;
+}
+
+bool is_correction(const IndexEntry& entry, const IndexEntry& before) {
+  return entry.path == before.path && entry.status == "invalid" && !entry.caveat.empty() &&
+         before.status != "invalid";
 }
 
 std::string RunIndex::status_of(std::string_view path, std::string_view timestamp) const {
@@ -122,10 +129,18 @@ Result<RunIndex> parse_run_index(std::string_view bytes) {
   }
   const json::Value* runs = root.find("runs");
   if (runs == nullptr || !runs->is_array()) return invalid("`runs` must be an array");
-  std::set<std::string> seen;
+  std::map<std::string, size_t> seen;
   for (size_t i = 0; i < runs->items().size(); ++i) {
     TRY(entry, entry_from(runs->items()[i], i));
-    if (!seen.insert(entry.path).second) return invalid(cat("`", entry.path, "` stands twice"));
+    const auto [at, first] = seen.emplace(entry.path, i);
+    if (!first) {
+      if (!is_correction(entry, index.runs[at->second])) {
+        return invalid(cat("`", entry.path,
+                           "` stands twice; only a correction may follow an entry: "
+                           "status invalid, with a caveat"));
+      }
+      at->second = i;
+    }
     index.runs.push_back(std::move(entry));
   }
   return index;
@@ -182,7 +197,8 @@ Result<Append> append_to(Store& store, const IndexEntry& entry) {
     TRY(parsed, parse_run_index(*bytes));
     before = std::move(parsed);
   }
-  if (const IndexEntry* old = before.find(entry.path)) return Append{.old = *old};
+  const IndexEntry* old = before.find(entry.path);
+  if (old != nullptr && !is_correction(entry, *old)) return Append{.old = *old};
   RunIndex after = before;
   after.runs.push_back(entry);
   TRY_DO(check_append(before, after));

@@ -1,4 +1,6 @@
-// The run index: what each published shard may be used for. Entries are appended, never changed.
+// The run index: what each published shard may be used for. Entries are appended, never changed. A
+// shard found wrong later gets one more entry, a correction: status invalid, with a caveat. The
+// last entry of a path counts.
 //
 // File       metadata/run-index-v1.json in the store. A shard without an entry is experimental when
 // its run began at
@@ -43,10 +45,14 @@ struct RunIndex {
   std::string policy = "A shard without an entry is experimental.";
   std::vector<IndexEntry> runs{};
 
+  /// The last entry of the path.
   [[nodiscard]] const IndexEntry* find(std::string_view path) const;
   /// Status of a shard: its entry's, else by the cutoff and the run's timestamp.
   [[nodiscard]] std::string status_of(std::string_view path, std::string_view timestamp) const;
 };
+
+/// Whether `entry` may follow `before`, an entry of the same path.
+[[nodiscard]] bool is_correction(const IndexEntry& entry, const IndexEntry& before);
 
 [[nodiscard]] Result<RunIndex> parse_run_index(std::string_view bytes);
 [[nodiscard]] std::string write_run_index(const RunIndex& index);

@@ -61,6 +61,26 @@ TEST_F(RunIndexTest, OnlyAppendingIsAllowed) {
   EXPECT_FALSE(check_append(before, moved));
 }
 
+TEST_F(RunIndexTest, ACorrectionFollowsTheEntryAndCounts) {
+  ASSERT_TRUE(append_run_index(*store_, entry("data/run-a.parquet")));
+  IndexEntry correction = entry("data/run-a.parquet");
+  correction.status = "invalid";
+  EXPECT_EQ(append_run_index(*store_, correction).refusal().code, "INDEX-INVALID") << "no caveat";
+  correction.caveat = "a fallback model answered";
+  ASSERT_TRUE(append_run_index(*store_, correction));
+  const auto index = read_run_index(*store_);
+  ASSERT_TRUE(index) << index.refusal().text();
+  ASSERT_EQ(index->runs.size(), 2u);
+  EXPECT_EQ(index->runs[0].status, "experimental") << "what was there stays";
+  EXPECT_EQ(index->status_of("data/run-a.parquet", "2026-01-01T00:00:00Z"), "invalid");
+  // Invalid is the end: no entry brings a shard back, and saying the same again changes nothing.
+  ASSERT_TRUE(append_run_index(*store_, correction));
+  IndexEntry back = entry("data/run-a.parquet");
+  back.status = "scored";
+  EXPECT_EQ(append_run_index(*store_, back).refusal().code, "INDEX-INVALID");
+  EXPECT_EQ(read_run_index(*store_)->runs.size(), 2u);
+}
+
 TEST(RunIndex, StatusComesFromTheEntryElseFromTheCutoff) {
   RunIndex index;
   index.historical_scored_before = "2026-06-01T00:00:00Z";

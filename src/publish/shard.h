@@ -44,12 +44,14 @@ struct NewShard {
 /// under their own name. The oldest layout (metric_name, metric_metric, metric_value, metric_unit)
 /// is read as name … unit.
 struct Shard {
-  std::vector<std::string> names{};        // columns of the file, in order
-  std::vector<std::vector<Cell>> cells{};  // [column][row]
+  std::vector<std::string> names{};  // columns of the file, in order
+  // [column][row]; a column with one value in all rows has one cell, one that is all NULL has none.
+  std::vector<std::vector<Cell>> cells{};
   size_t rows = 0;
   std::string envelope_json{};    // footer, "" when there is none
   std::string envelope_sha256{};  // footer, "" when there is none
 
+  [[nodiscard]] const Cell& at(size_t column, size_t row) const;
   /// NULL when there is no such column.
   [[nodiscard]] const Cell& at(std::string_view column, size_t row) const;
 };

@@ -30,10 +30,16 @@ std::string shard_path(const Envelope& envelope, std::string_view shard_bytes, s
              sha256_hex(shard_bytes).substr(0, hash_digits), ".parquet");
 }
 
+const Cell& Shard::at(size_t column, size_t row) const {
+  static const Cell null;
+  const std::vector<Cell>& found = cells[column];
+  return found.empty() ? null : found.size() == 1 ? found[0] : found[row];
+}
+
 const Cell& Shard::at(std::string_view column, size_t row) const {
   static const Cell null;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == column) return cells[i][row];
+    if (names[i] == column) return at(i, row);
   }
   return null;
 }

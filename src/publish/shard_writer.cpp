@@ -11,6 +11,7 @@
 #include <parquet/file_writer.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "publish/refusals.h"
@@ -179,6 +180,7 @@ NewShard write(const Envelope& envelope, bool publish_hostname) {
   const auto properties = parquet::WriterProperties::Builder()
                               .compression(parquet::Compression::ZSTD)
                               ->version(parquet::ParquetVersion::PARQUET_2_6)
+                              ->set_size_statistics_level(parquet::SizeStatisticsLevel::None)
                               ->created_by("assay-publish")
                               ->build();
   PARQUET_ASSIGN_OR_THROW(const auto sink, arrow::io::BufferOutputStream::Create());
@@ -208,6 +210,10 @@ NewShard write(const Envelope& envelope, bool publish_hostname) {
 }  // namespace
 
 Result<NewShard> make_shard(const Envelope& envelope, bool publish_hostname) {
+  for (const ResultRow& row : envelope.results) {
+    if (!std::isfinite(row.value))
+      return Refusal(kShardNotWritten, cat(row.name, " ", row.metric, " is not a finite number"));
+  }
   try {
     return write(envelope, publish_hostname);
   } catch (const std::exception& error) {

@@ -61,6 +61,8 @@ Result<IndexEntry> index_entry(const cli::Invocation& invocation, const Envelope
     if (!known)
       return Refusal(kIndexInvalid, cat("--index-entry \"", pair, "\" names no field of an entry"));
   }
+  if (entry.status == "invalid" && entry.caveat.empty())
+    return Refusal(kIndexInvalid, "--index-status invalid needs --index-entry caveat=WHY");
   return entry;
 }
 

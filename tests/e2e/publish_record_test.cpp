@@ -1,0 +1,264 @@
+// assay-publish as its users run it: every kind of broken file with its exit code, publishing
+// twice, a correction, the event feed, and what is on stdout.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "process.h"
+
+namespace assay::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kCorpus = ASSAY_SOURCE_DIR "/tests/fuzz/corpus";
+
+std::string read(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+size_t count(std::string_view text, std::string_view part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+class PublishRecord : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "record.XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  ProcessResult run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ASSAY_BIN_DIR "/assay-publish");
+    return run_process({.argv = arguments,
+                        .working_directory = folder_,
+                        .environment = {{"XDG_STATE_HOME", (folder_ / "state").string()},
+                                        {"HOME", folder_.string()}},
+                        .file_bytes_max = std::nullopt});
+  }
+  ProcessResult convert(const std::string& file, const std::string& kind,
+                        std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {
+        "convert",         file,
+        "--kind",          kind,
+        "--suite",         kind == "framework-eval" ? "framework-eval" : "throughput",
+        "--git-sha",       "0123abc",
+        "--legacy-regime", "--allow-unknown-model",
+        "--print-envelope"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+  ProcessResult publish(std::vector<std::string> more = {}, const std::string& file = "") {
+    std::vector<std::string> arguments = {
+        "publish",      file.empty() ? (kCorpus / "convert_vllm/whole").string() : file,
+        "--suite",      "throughput",
+        "--git-sha",    "0123abc",
+        "--tz",         "UTC",
+        "--max-tokens", "64",
+        "--store",      store_url()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+  std::string store_url() const { return "file://" + (folder_ / "store").string(); }
+  std::string index() const { return read(folder_ / "store/metadata/run-index-v1.json"); }
+
+  fs::path folder_;
+};
+
+TEST_F(PublishRecord, ExitCodesOfEveryKind) {
+  for (const char* kind : {"aiperf", "bench-serve", "benchd-score", "framework-eval", "genai-perf",
+                           "guidellm", "llama-bench", "lm-eval", "throughput-probe", "vllm"}) {
+    std::string name = cat("convert_", kind);
+    std::replace(name.begin(), name.end(), '-', '_');
+    const auto file = [&](const char* which) { return (kCorpus / name / which).string(); };
+    for (const auto& [which, code] : {std::pair{"whole", 0},
+                                      {"byte_order_mark", 0},
+                                      {"not_finite", 0},
+                                      {"key_twice", 0},
+                                      {"truncated", 2},
+                                      {"wrong_kind", 2},
+                                      {"empty", 2},
+                                      {"no_rows", 4}}) {
+      if (std::string_view(kind) == "benchd-score" && std::string_view(which) == "no_rows")
+        continue;
+      const ProcessResult result = convert(file(which), kind);
+      EXPECT_EQ(result.exit_code, code) << kind << " " << which << "\n" << result.err;
+      // One envelope a line on stdout, or nothing at all.
+      EXPECT_EQ(count(result.out, "\n"), code == 0 ? 1u : 0u) << kind << " " << which;
+      if (code == 0) {
+        EXPECT_TRUE(json::parse(result.out)) << kind << " " << which;
+      } else {
+        EXPECT_FALSE(result.err.empty());
+      }
+    }
+    EXPECT_EQ(convert((folder_ / "no-such-file").string(), kind).exit_code, 2) << kind;
+  }
+}
+
+TEST_F(PublishRecord, WhatIsNotValidSaysEveryProblemAndItsPath) {
+  // Without --max-tokens a vLLM report has no output budget: its rates cannot be compared.
+  const ProcessResult result = run({"convert", (kCorpus / "convert_vllm/whole").string(), "--suite",
+                                    "throughput", "--git-sha", "xyz", "--print-envelope"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("(at $.git_sha)"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("E-REGIME"), std::string::npos) << result.err;
+  EXPECT_EQ(result.out, "");
+  const ProcessResult unchecked =
+      run({"convert", (kCorpus / "convert_vllm/whole").string(), "--suite", "throughput",
+           "--git-sha", "xyz", "--print-envelope", "--no-validate"});
+  EXPECT_EQ(unchecked.exit_code, 0) << unchecked.err;
+}
+
+TEST_F(PublishRecord, TwiceIsOnce) {
+  const ProcessResult first = publish();
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  ASSERT_TRUE(
+      first.out.starts_with("data/run-2026-08-16T16-08-53-0123abc-throughput-acme-tiny-1b-"))
+      << first.out;
+  const std::string path = first.out.substr(0, first.out.size() - 1);
+  const std::string bytes = read(folder_ / "store" / path), index_bytes = index();
+  const ProcessResult second = publish();
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_NE(second.err.find("already published"), std::string::npos);
+  EXPECT_EQ(read(folder_ / "store" / path), bytes);
+  EXPECT_EQ(index(), index_bytes);
+  // One event line a row, once.
+  const std::string feed = read(folder_ / "state/assay/bench-events.jsonl");
+  EXPECT_EQ(count(feed, "\n"), count(feed, "\"run_id\""));
+  EXPECT_GT(count(feed, "\n"), 0u);
+}
+
+TEST_F(PublishRecord, TheFeedIsRebuiltFromTheShards) {
+  ASSERT_EQ(publish().exit_code, 0);
+  ASSERT_EQ(publish({"--tag", "again=yes"}).exit_code, 0);
+  const fs::path feed = folder_ / "state/assay/bench-events.jsonl";
+  std::vector<std::string> live, replayed;
+  const auto lines = [&](std::vector<std::string>& out) {
+    for (const std::string_view line : split(read(feed), '\n')) out.emplace_back(line);
+    std::sort(out.begin(), out.end());
+  };
+  lines(live);
+  std::ofstream(feed) << "lost";
+  const ProcessResult replay = run({"events", "replay", "--store", store_url()});
+  ASSERT_EQ(replay.exit_code, 0) << replay.err;
+  EXPECT_EQ(replay.out, "");
+  lines(replayed);
+  EXPECT_EQ(replayed, live);
+}
+
+TEST_F(PublishRecord, ACorrectionIsANewShardAndOneMoreEntry) {
+  const ProcessResult wrong = publish({"--index-status", "scored"});
+  ASSERT_EQ(wrong.exit_code, 0) << wrong.err;
+  const std::string old_path = wrong.out.substr(0, wrong.out.size() - 1);
+  const std::string old_bytes = read(folder_ / "store" / old_path);
+  const ProcessResult right = publish({"--model", "acme/tiny-1b-fp8", "--index-status", "scored"});
+  ASSERT_EQ(right.exit_code, 0) << right.err;
+  const std::string new_path = right.out.substr(0, right.out.size() - 1);
+  EXPECT_NE(new_path, old_path);
+
+  const std::vector<std::string> mark = {"index", "--store", store_url(), "--invalidate", old_path};
+  EXPECT_EQ(run(mark).exit_code, 2) << "a caveat is needed";
+  std::vector<std::string> whole = mark;
+  whole.insert(whole.end(),
+               {"--caveat", "the wrong weights were loaded", "--superseded-by", new_path});
+  const ProcessResult marked = run(whole);
+  ASSERT_EQ(marked.exit_code, 0) << marked.err;
+  const auto document = json::parse(marked.out);
+  ASSERT_TRUE(document);
+  const auto& runs = document->find("runs")->items();
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[0].find("status")->string(), "scored") << "nothing is relabelled";
+  EXPECT_EQ(runs[2].find("path")->string(), old_path);
+  EXPECT_EQ(runs[2].find("status")->string(), "invalid");
+  EXPECT_EQ(runs[2].find("superseded_by")->string(), new_path);
+  EXPECT_EQ(read(folder_ / "store" / old_path), old_bytes) << "the old shard stays";
+  // The wrong file once more is still no new shard, and does not make it valid again.
+  EXPECT_EQ(publish({"--index-status", "scored"}).exit_code, 0);
+  EXPECT_EQ(json::parse(index())->find("runs")->items().size(), 3u);
+  whole.back() = "data/run-nowhere.parquet";
+  EXPECT_EQ(run(whole).exit_code, 3);
+  EXPECT_EQ(run({"index", "--store", store_url(), "--invalidate", "data/run-nowhere.parquet",
+                 "--caveat", "x"})
+                .exit_code,
+            3);
+}
+
+TEST_F(PublishRecord, AnIndexThatNamesWhatIsNotThere) {
+  const ProcessResult first = publish();
+  ASSERT_EQ(first.exit_code, 0);
+  EXPECT_EQ(run({"index", "--store", store_url()}).exit_code, 0);
+  fs::remove(folder_ / "store" / first.out.substr(0, first.out.size() - 1));
+  const ProcessResult missing = run({"index", "--store", store_url()});
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_NE(missing.err.find("the store lacks"), std::string::npos) << missing.err;
+  std::ofstream(folder_ / "store/metadata/run-index-v1.json") << "{";
+  EXPECT_EQ(run({"index", "--store", store_url()}).exit_code, 3);
+  EXPECT_EQ(publish().exit_code, 4) << "nothing is appended to an index that cannot be read";
+}
+
+TEST_F(PublishRecord, InvalidNeedsAReason) {
+  EXPECT_EQ(publish({"--index-status", "invalid"}).exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder_ / "store/data")) << "refused before anything is stored";
+  EXPECT_EQ(
+      publish({"--index-status", "invalid", "--index-entry", "caveat=a proxy answered"}).exit_code,
+      0);
+}
+
+TEST_F(PublishRecord, StrictUpstreamKnowsNoFieldOfOurs) {
+  const ProcessResult result =
+      run({"convert", (kCorpus / "convert_throughput_probe/whole").string(), "--suite",
+           "throughput", "--git-sha", "0123abc", "--strict-upstream", "--print-envelope"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto envelope = json::parse(result.out);
+  ASSERT_TRUE(envelope);
+  for (const char* key : {"regime", "cache", "provenance", "control"})
+    EXPECT_EQ(envelope->find(key), nullptr) << key;
+  EXPECT_EQ(envelope->find("results")->items()[0].find("tags")->find("regime.max_tokens")->string(),
+            "64");
+  const ProcessResult stored = publish({"--strict-upstream"});
+  ASSERT_EQ(stored.exit_code, 0) << stored.err;
+  EXPECT_NE(publish().out, stored.out) << "other bytes, another path";
+}
+
+TEST_F(PublishRecord, ADryRunWritesNothing) {
+  const ProcessResult result = publish({"--dry-run"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("data/run-"));
+  EXPECT_NE(result.err.find("rows"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder_ / "store"));
+  EXPECT_FALSE(fs::exists(folder_ / "state"));
+}
+
+TEST_F(PublishRecord, AStoreThatCannotBeWritten) {
+  std::ofstream(folder_ / "store") << "a file stands here";
+  const ProcessResult result = publish();
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("STORE-"), std::string::npos) << result.err;
+}
+
+TEST_F(PublishRecord, SeveralFilesAreAllCheckedBeforeOneIsPublished) {
+  const ProcessResult result =
+      publish({(kCorpus / "convert_vllm/truncated").string(), "--kind", "vllm"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_FALSE(fs::exists(folder_ / "store/data"));
+}
+
+}  // namespace
+}  // namespace assay::e2e
