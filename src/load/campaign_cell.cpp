@@ -209,11 +209,11 @@ class CellRun {
     const int64_t first = control_probe_ ? repeats - repeats / 2 : repeats;
     bool going = probe.prepare();
     if (going) going = prove(probe, candidate_);
-    for (int64_t i = 0; going && i < first; ++i) going = probe.measure();
+    for (int64_t i = 0; going && i < first; ++i) going = run_once(probe);
     if (going && control_probe_) {
       measure_control();
       going = back_to_candidate(probe);
-      for (int64_t i = first; going && i < repeats; ++i) going = probe.measure();
+      for (int64_t i = first; going && i < repeats; ++i) going = run_once(probe);
     }
     if (going) going = probe.measure_concurrent();
     if (going) going = prove(probe, candidate_);
@@ -225,6 +225,14 @@ class CellRun {
     add_control_result(probe);
     ProbeResult result = probe.finish();
     return close(std::move(result), first);
+  }
+
+  // A run that failed because the server died ends the cell there and then.
+  bool run_once(Probe& probe) const {
+    if (!probe.measure()) return false;
+    const Status server = slot_.check();
+    if (!server) probe.stop(CellStatus::aborted, server.refusal());
+    return static_cast<bool>(server);
   }
 
   // An assertion that the server cannot even be asked is no failed assertion.
@@ -260,7 +268,7 @@ class CellRun {
     }
     bool going = control.prepare();
     if (going) going = prove(control, *control_);
-    for (int64_t i = 0; going && i < cell_.repeats; ++i) going = control.measure();
+    for (int64_t i = 0; going && i < cell_.repeats; ++i) going = run_once(control);
     if (going) control.measure_concurrent();
   }
 

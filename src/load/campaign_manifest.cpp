@@ -18,13 +18,23 @@ Refusal wrong(std::string_view path, std::string_view what) {
   return Refusal(kCampaignManifest, cat("`", path, "` ", what));
 }
 
+// Long enough for any path or prompt; it also bounds how deep variables nest.
+constexpr size_t kTextMax = 4096;
+
+Result<std::string> text_of(const json::Value& value, std::string_view path) {
+  TRY(text, value.as_string(path));
+  if (text.size() > kTextMax)
+    return wrong(path, cat("has ", text.size(), " bytes, at most ", kTextMax, " are meant"));
+  return text;
+}
+
 // Readers of one member each: an absent optional member leaves `out` as it is.
 Status read_text(const json::Value& object, std::string_view key, std::string_view parent,
                  std::string& out) {
   const json::Value* value = object.find(key);
   if (value == nullptr) return {};
   const std::string path = path_of(parent, key);
-  TRY(text, value->as_string(path));
+  TRY(text, text_of(*value, path));
   if (text.empty()) return wrong(path, "is empty");
   out = text;
   return {};
@@ -39,22 +49,30 @@ Status read_text(const json::Value& object, std::string_view key, std::string_vi
   return {};
 }
 
+struct Range {
+  int64_t least, most;
+};
+constexpr Range kTokens{1, int64_t{1} << 30};
+constexpr Range kBytes{0, int64_t{1} << 50};
+constexpr Range kSeconds{1, 7 * 86400};
+
 Status read_count(const json::Value& object, std::string_view key, std::string_view parent,
-                  int64_t minimum, int64_t& out) {
+                  Range range, int64_t& out) {
   const json::Value* value = object.find(key);
   if (value == nullptr) return {};
   const std::string path = path_of(parent, key);
   TRY(number, value->as_int64(path));
-  if (number < minimum) return wrong(path, cat("is ", number, ", at least ", minimum, " is meant"));
+  if (number < range.least || number > range.most)
+    return wrong(path, cat("is ", number, ", ", range.least, " to ", range.most, " is meant"));
   out = number;
   return {};
 }
 
 Status read_count(const json::Value& object, std::string_view key, std::string_view parent,
-                  int64_t minimum, std::optional<int64_t>& out) {
+                  Range range, std::optional<int64_t>& out) {
   if (object.find(key) == nullptr) return {};
   int64_t number = 0;
-  TRY_DO(read_count(object, key, parent, minimum, number));
+  TRY_DO(read_count(object, key, parent, range, number));
   out = number;
   return {};
 }
@@ -68,8 +86,10 @@ Status read_counts(const json::Value& object, std::string_view key, std::string_
   if (numbers.empty()) return wrong(path, "is empty: nothing would be measured");
   std::set<int64_t> seen;
   for (size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i] < 1)
-      return wrong(path_of(path, i), cat("is ", numbers[i], ", at least 1 is meant"));
+    if (numbers[i] < kTokens.least || numbers[i] > kTokens.most) {
+      return wrong(path_of(path, i),
+                   cat("is ", numbers[i], ", ", kTokens.least, " to ", kTokens.most, " is meant"));
+    }
     if (!seen.insert(numbers[i]).second) return wrong(path_of(path, i), "stands twice");
   }
   out = std::move(numbers);
@@ -92,7 +112,7 @@ Status read_texts(const json::Value& object, std::string_view key, std::string_v
   const std::string path = path_of(parent, key);
   TRY_DO(value->expect(json::Kind::object, path));
   for (const auto& [name, text] : value->members()) {
-    TRY(word, text.as_string(path_of(path, name)));
+    TRY(word, text_of(text, path_of(path, name)));
     out[name] = word;
   }
   return {};
@@ -120,13 +140,13 @@ Result<ServerSpec> read_server(const json::Value& value, const std::string& path
   const std::string argv_path = path_of(path, "argv");
   TRY_DO(argv->expect(json::Kind::array, argv_path));
   for (size_t i = 0; i < argv->items().size(); ++i) {
-    TRY(word, argv->items()[i].as_string(path_of(argv_path, i)));
+    TRY(word, text_of(argv->items()[i], path_of(argv_path, i)));
     server.argv.push_back(word);
   }
   if (server.argv.empty() || server.argv[0].empty()) return wrong(argv_path, "names no program");
   TRY_DO(value.at("ready_url", path));
   TRY_DO(read_text(value, "ready_url", path, server.ready_url));
-  TRY_DO(read_count(value, "ready_timeout_seconds", path, 1, server.ready_timeout_seconds));
+  TRY_DO(read_count(value, "ready_timeout_seconds", path, kSeconds, server.ready_timeout_seconds));
   TRY_DO(read_texts(value, "environment", path, server.environment));
   return server;
 }
@@ -145,7 +165,7 @@ Result<DeclaredOutcome> read_outcome(const json::Value& value, const std::string
   outcome.status = *known;
   TRY_DO(value.at("reason", path));
   TRY_DO(read_text(value, "reason", path, outcome.reason));
-  TRY_DO(read_count(value, "target_tokens", path, 1, outcome.target_tokens));
+  TRY_DO(read_count(value, "target_tokens", path, kTokens, outcome.target_tokens));
   return outcome;
 }
 
@@ -166,14 +186,14 @@ Result<Profile> read_profile(const json::Value& value, const std::string& path) 
     return wrong(path_of(path, "model"), "ends in '/': give the profile an id");
   TRY_DO(check_folder_name(profile.id, path_of(path, "id")));
   TRY_DO(value.at("window_limit_tokens", path));
-  TRY_DO(read_count(value, "window_limit_tokens", path, 1, profile.window_limit_tokens));
+  TRY_DO(read_count(value, "window_limit_tokens", path, kTokens, profile.window_limit_tokens));
   TRY_DO(read_bool(value, "enabled", path, profile.enabled));
-  TRY_DO(read_count(value, "model_max_tokens", path, 1, profile.model_max_tokens));
-  TRY_DO(read_count(value, "catalog_max_tokens", path, 1, profile.catalog_max_tokens));
-  TRY_DO(read_count(value, "proxy_max_tokens", path, 1, profile.proxy_max_tokens));
-  TRY_DO(read_count(value, "worker_max_tokens", path, 1, profile.worker_max_tokens));
-  TRY_DO(read_count(value, "kv_bytes_per_token", path, 0, profile.kv_bytes_per_token));
-  TRY_DO(read_count(value, "weights_bytes", path, 0, profile.weights_bytes));
+  TRY_DO(read_count(value, "model_max_tokens", path, kTokens, profile.model_max_tokens));
+  TRY_DO(read_count(value, "catalog_max_tokens", path, kTokens, profile.catalog_max_tokens));
+  TRY_DO(read_count(value, "proxy_max_tokens", path, kTokens, profile.proxy_max_tokens));
+  TRY_DO(read_count(value, "worker_max_tokens", path, kTokens, profile.worker_max_tokens));
+  TRY_DO(read_count(value, "kv_bytes_per_token", path, kBytes, profile.kv_bytes_per_token));
+  TRY_DO(read_count(value, "weights_bytes", path, kBytes, profile.weights_bytes));
   TRY_DO(read_text(value, "checkpoint_sha256", path, profile.checkpoint_sha256));
   TRY_DO(read_text(value, "quantization", path, profile.quantization));
   TRY_DO(read_text(value, "model_revision", path, profile.model_revision));
@@ -201,10 +221,11 @@ Status read_defaults(const json::Value& value, Manifest& manifest) {
                            path));
   TRY_DO(read_counts(value, "targets", path, manifest.targets));
   TRY_DO(read_counts(value, "configured_windows", path, manifest.configured_windows));
-  TRY_DO(read_count(value, "output_tokens", path, 1, manifest.output_tokens));
-  TRY_DO(read_count(value, "repeats", path, 1, manifest.repeats));
-  TRY_DO(read_count(value, "concurrency", path, 1, manifest.concurrency));
-  TRY_DO(read_count(value, "prompt_tolerance_tokens", path, 0, manifest.prompt_tolerance_tokens));
+  TRY_DO(read_count(value, "output_tokens", path, kTokens, manifest.output_tokens));
+  TRY_DO(read_count(value, "repeats", path, Range{1, 10'000}, manifest.repeats));
+  TRY_DO(read_count(value, "concurrency", path, Range{1, 1'024}, manifest.concurrency));
+  TRY_DO(read_count(value, "prompt_tolerance_tokens", path, Range{0, 1 << 30},
+                    manifest.prompt_tolerance_tokens));
   return {};
 }
 
@@ -221,9 +242,10 @@ Status read_guards(const json::Value& value, Guards& guards) {
   TRY_DO(value.expect_only(
       {"swap_bytes_max", "swap_growth_bytes_max", "memory_utilisation", "request_timeout_seconds"},
       path));
-  TRY_DO(read_count(value, "swap_bytes_max", path, 0, guards.swap_bytes_max));
-  TRY_DO(read_count(value, "swap_growth_bytes_max", path, 0, guards.swap_growth_bytes_max));
-  TRY_DO(read_count(value, "request_timeout_seconds", path, 1, guards.request_timeout_seconds));
+  TRY_DO(read_count(value, "swap_bytes_max", path, kBytes, guards.swap_bytes_max));
+  TRY_DO(read_count(value, "swap_growth_bytes_max", path, kBytes, guards.swap_growth_bytes_max));
+  TRY_DO(
+      read_count(value, "request_timeout_seconds", path, kSeconds, guards.request_timeout_seconds));
   if (const json::Value* utilisation = value.find("memory_utilisation")) {
     const std::string place = path_of(path, "memory_utilisation");
     TRY(share, utilisation->as_double(place));

@@ -57,6 +57,13 @@ TEST(CampaignManifest, RefusalsNameTheKey) {
             std::string::npos);
   EXPECT_NE(bad(manifest_text(R"(,"defaults":{"repeats":0})")).find("`defaults.repeats` is 0"),
             std::string::npos);
+  EXPECT_NE(bad(R"({"campaign_id":")" + std::string(4097, 'c') + R"(","profiles":[]})")
+                .find("`campaign_id` has 4097 bytes"),
+            std::string::npos);
+  EXPECT_NE(bad(manifest_text(R"(,"defaults":{"repeats":10001})")).find("1 to 10000 is meant"),
+            std::string::npos);
+  EXPECT_NE(bad(manifest_text(R"(,"defaults":{"targets":[0]})")).find("`defaults.targets[0]` is 0"),
+            std::string::npos);
   EXPECT_NE(bad(manifest_text(R"(,"defaults":{"targets":[]})")).find("`defaults.targets` is empty"),
             std::string::npos);
   EXPECT_NE(bad(manifest_text(R"(,"defaults":{"targets":[64,64]})"))

@@ -198,6 +198,7 @@ TEST_F(CampaignRun, AServerThatDiesAborts) {
   EXPECT_EQ(record.status, CellStatus::aborted);
   EXPECT_EQ(record.reason_code, "CAMPAIGN-SERVER-DIED");
   EXPECT_NE(record.reason.find("exit code 7"), std::string::npos) << record.reason;
+  EXPECT_EQ(record.phase, "sequential");
   expect_no_rates();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "load/campaign_fixture.h"
@@ -161,6 +162,49 @@ TEST_F(CampaignKill, ABadManifestIsRefusedWithItsPlace) {
   const auto result = e2e::run_process(request());
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_NE(result.err.find("profiles[0].window_limit_tokens"), std::string::npos) << result.err;
+}
+
+TEST_F(CampaignKill, CellsBecomeRowsOfTheRecord) {
+  const std::string publisher = std::string(ASSAY_BIN_DIR) + "/assay-publish";
+  if (!std::filesystem::exists(publisher)) GTEST_SKIP() << publisher << " was not built";
+  windows_ = 1;
+  std::string text = manifest(server(), R"(,"control":{"profile":"old"})");
+  text.replace(text.find("}]"), 2,
+               R"(},{"id":"old","model":"fake","window_limit_tokens":1000,"server":)" +
+                   server({"--threads", "9"}) + "}]");
+  text.replace(text.find("[256]"), 5, "[256,990]");  // 990 + 16 > 1000
+  std::ofstream(folder_ / "manifest.json") << text;
+  ASSERT_EQ(e2e::run_process(request()).exit_code, 0);
+  e2e::ProcessRequest convert = request();
+  convert.argv = {publisher, "convert"};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "runs")) {
+    if (entry.path().filename() == "throughput.json") convert.argv.push_back(entry.path().string());
+  }
+  ASSERT_EQ(convert.argv.size(), 6u);  // two profiles, two targets
+  for (const char* word : {"--suite", "throughput", "--git-sha", "0123456789", "--print-envelope"})
+    convert.argv.emplace_back(word);
+  const auto result = e2e::run_process(convert);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto envelopes = json::parse_many(result.out);
+  ASSERT_TRUE(envelopes);
+  ASSERT_EQ(envelopes->size(), 4u);
+  std::map<std::string, int> seen;
+  for (const json::Value& envelope : *envelopes) {
+    const std::string status = envelope.find("cell_status")->string();
+    const std::string profile = envelope.find("campaign")->find("profile")->string();
+    EXPECT_EQ(envelope.find("env_class")->string(), "isolated");
+    const auto& rows = envelope.find("results")->items();
+    // Of the total rate; a made-up server may be too quick for a decode window.
+    const bool ratio = std::any_of(rows.begin(), rows.end(), [](const json::Value& row) {
+      return row.find("metric")->string() == "control_ratio" &&
+             row.find("tags")->find("ratio_of")->string() == "throughput_total_toks_per_s";
+    });
+    ++seen[cat(profile, " ", status, rows.empty() ? ", no rows" : "", ratio ? ", ratio" : "")];
+  }
+  EXPECT_EQ(seen, (std::map<std::string, int>{{"old not_applicable, no rows", 1},
+                                              {"old success", 1},
+                                              {"p not_applicable, no rows", 1},
+                                              {"p success, ratio", 1}}));
 }
 
 TEST_F(CampaignKill, VerdictOfACampaign) {
