@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Object stores that others wrote, for tests/e2e/s3_servers_test.cpp. Prints the program's path.
 #
-#   tools/fetch_s3_server.sh moto               PyPI, into build/s3/moto; does not check signatures
+#   tools/fetch_s3_server.sh moto               PyPI, into build/s3/moto; does not check signatures. Beside it the
+#                                               hub's own client, for tests/e2e/hub_peer_test.cpp
 #   tools/fetch_s3_server.sh versitygw build    built from its Go module into build/s3/bin; checks them
 #   tools/fetch_s3_server.sh versitygw          the one that was built before, if any
 #
@@ -17,7 +18,7 @@ fail() { tail -n 20 "$folder/$1.log" >&2 || true; say "could not get $1 (build/s
 case "${1:-}" in
   moto)
     # The server needs Flask beside the S3 part; the package's own "server" extra brings every service.
-    wanted="moto[s3]==5.2.5 flask==3.1.3 flask-cors==6.0.5 werkzeug==3.1.9"
+    wanted="moto[s3]==5.2.5 flask==3.1.3 flask-cors==6.0.5 werkzeug==3.1.9 huggingface-hub==0.36.2"
     stamp="$folder/moto/.installed"
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
       say "installing $wanted"

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "publish/remote_store.h"
 #include "publish/run_index.h"
@@ -250,6 +252,37 @@ TEST(Hub, AnotherPublisherInBetween) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.refusal().code, "STORE-WRITE");
   EXPECT_EQ(hub.files().count("data/run-c.parquet"), 0u);
+}
+
+TEST(Hub, TwoPublishersAtOnceLoseNothing) {
+  FakeHub hub;
+  std::vector<std::thread> threads;
+  std::atomic<int> failures{0};
+  for (int writer = 0; writer < 2; ++writer) {
+    threads.emplace_back([&, writer] {
+      Client client(hub);
+      const auto store = client.open();
+      for (int i = 0; i < 4; ++i) {
+        const std::string path =
+            "data/run-" + std::to_string(writer) + "-" + std::to_string(i) + ".parquet";
+        // Giving up after five lost races is allowed; trying again then must work.
+        for (int tries = 0; tries < 20; ++tries) {
+          const auto stored = publish(*store, path, path);
+          if (stored) break;
+          if (stored.refusal().code != "STORE-WRITE") ++failures;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  Client client(hub);
+  const auto store = client.open();
+  const auto index = read_run_index(*store);
+  ASSERT_TRUE(index);
+  EXPECT_EQ(index->runs.size(), 8u);
+  EXPECT_EQ(hub.commits().size(), 9u);
+  EXPECT_TRUE(check_paths_exist(*store, *index)->empty());
 }
 
 TEST(Hub, ReplaceNeedsTheExpectedContent) {

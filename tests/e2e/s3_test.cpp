@@ -2,7 +2,9 @@
 // as networks and servers do.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "publish/remote_store.h"
 #include "publish/run_index.h"
@@ -395,6 +397,34 @@ TEST(S3, ShardAndEntryBothOrTheEntryLater) {
   ASSERT_EQ(index->runs.size(), 3u);
   EXPECT_EQ(index->runs[1].path, "data/run-other.parquet");
   EXPECT_EQ(index->runs[2].path, "data/run-b.parquet");
+}
+
+TEST(S3, TwoPublishersAtOnceLoseNothing) {
+  FakeObjectStore server;
+  std::vector<std::thread> threads;
+  std::atomic<int> failures{0};
+  for (int writer = 0; writer < 2; ++writer) {
+    threads.emplace_back([&, writer] {
+      Client client(server);
+      const auto store = client.open();
+      for (int i = 0; i < 4; ++i) {
+        IndexEntry entry;
+        entry.path = "data/run-" + std::to_string(writer) + "-" + std::to_string(i) + ".parquet";
+        for (int tries = 0; tries < 20; ++tries) {
+          const auto stored = publish_with_entry(*store, {entry.path, entry.path}, entry, "x");
+          if (stored) break;
+          if (stored.refusal().code != "STORE-WRITE") ++failures;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  Client client(server);
+  const auto index = read_run_index(*client.open());
+  ASSERT_TRUE(index);
+  EXPECT_EQ(index->runs.size(), 8u);
+  EXPECT_EQ(server.objects.size(), 9u);
 }
 
 TEST(S3, WorksAgainstAStoreWithoutConditionsOnlyToSayNo) {

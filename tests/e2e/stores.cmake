@@ -1,11 +1,12 @@
 # The stores behind a server: against servers of our own, and against others' where there are any
-# (ASSAY_MOTO_SERVER, ASSAY_S3_SERVER).
+# (ASSAY_MOTO_SERVER, ASSAY_S3_SERVER, ASSAY_HUB_PYTHON).
 find_package(CURL QUIET)
 if(CURL_FOUND)
   add_house_test(publish_http_test LABEL unit SOURCES http_client_test.cpp LIBRARIES publish store_servers)
   foreach(kind s3 hub)
     add_house_test(${kind}_test LABEL e2e SOURCES ${kind}_test.cpp LIBRARIES publish store_servers)
   endforeach()
+  add_house_test(hub_peer_test LABEL e2e SOURCES hub_peer_test.cpp LIBRARIES publish e2e_support store_servers)
   add_house_test(s3_servers_test LABEL e2e SOURCES s3_servers_test.cpp LIBRARIES publish e2e_support)
 
   if(TARGET assay-publish)

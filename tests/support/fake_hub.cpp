@@ -134,6 +134,14 @@ WireReply FakeHub::act(const WireRequest& request) {
          {"auth", Value::object({{"accessToken", Value::object({{"displayName", "laptop"},
                                                                 {"role", rules.role}})}})}}));
   }
+  const std::string info = "/api/" + rules.kind + "/" + rules.dataset;
+  if (request.path() == info && known)
+    return json_reply(Value::object({{"id", rules.dataset},
+                                     {"_id", "1"},
+                                     {"sha", at("main")->oid},
+                                     {"private", false},
+                                     {"tags", Value::array()},
+                                     {"siblings", Value::array()}}));
   const std::string api = "/api/" + rules.kind + "/" + rules.dataset + "/";
   const std::string plain = "/" + rules.kind + "/" + rules.dataset;
   const std::string path = request.path();
@@ -362,6 +370,7 @@ WireReply FakeHub::resolve(const std::string& revision, const std::string& path)
   large_files_.try_emplace(name, found->second.bytes);
   reply.status = 302;
   reply.headers.emplace_back("x-linked-etag", "\"" + name + "\"");
+  reply.headers.emplace_back("x-linked-size", std::to_string(found->second.bytes.size()));
   reply.headers.emplace_back("location", storage_.url() + "/" + name + "?Signature=topsecret");
   return reply;
 }
