@@ -7,11 +7,10 @@
 
 export class IndexError extends Error {}
 
+/** values [distinct], codes [count] with -1 = missing. */
 export class Column {
-  /** values [distinct], codes [count] with -1 = missing. */
   constructor(values, codes) {
-    this.values = values;
-    this.codes = codes;
+    if (values !== undefined) Object.assign(this, { values, codes });
   }
   at(row) {
     const code = this.codes[row];
@@ -37,6 +36,26 @@ export class Column {
     const codes = new Int32Array(this.codes.length);
     for (let i = 0; i < codes.length; ++i) codes[i] = this.codes[i] < 0 ? -1 : recode[this.codes[i]];
     return new Column(values, codes);
+  }
+}
+
+// A plain list: its codes are made when somebody compares them, which most columns never see.
+class PlainColumn extends Column {
+  constructor(list) {
+    super();
+    this.list = list;
+  }
+  at(row) {
+    return this.list[row] ?? null;
+  }
+  coded() {
+    return (this.made ??= dictionary(this.list.length, (row) => this.list[row]));
+  }
+  get values() {
+    return this.coded().values;
+  }
+  get codes() {
+    return this.coded().codes;
   }
 }
 
@@ -67,7 +86,7 @@ function decode(name, column, count) {
     if (column.length !== count) {
       throw new IndexError(`INDEX-FORMAT: column ${name} has ${column.length} values, expected ${count}`);
     }
-    return dictionary(count, (row) => column[row]);
+    return new PlainColumn(column);
   }
   if (!column || !Array.isArray(column.values) || !Array.isArray(column.codes)) {
     throw new IndexError(`INDEX-FORMAT: column ${name} is neither a list nor {values, codes}`);

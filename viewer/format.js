@@ -91,7 +91,12 @@ export function formatDay(milliseconds) {
  * Half-octave buckets: prompts within about 19 % of each other share one (512 and 515 do, 190 and 2,291 do not).
  * The label is the bucket's middle.
  */
+const kBuckets = new Map();
 export function promptBucket(tokens) {
+  if (!kBuckets.has(tokens)) kBuckets.set(tokens, bucketName(tokens));
+  return kBuckets.get(tokens);
+}
+function bucketName(tokens) {
   if (typeof tokens !== "number" || !(tokens >= 0)) return null;
   if (tokens === 0) return "0";
   return `~${formatCount(Math.round(2 ** (Math.round(Math.log2(tokens) * 2) / 2)))}`;

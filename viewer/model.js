@@ -4,7 +4,7 @@
 // In:     the index JSON (docs/view.md)
 // Out:    Store (built once), then small arrays of row and shard numbers
 // Cost    10,000 shards: store once, about a quarter of a second; a filter change some milliseconds
-import { Column, dictionary, IndexError, Table } from "./columns.js";
+import { dictionary, IndexError, Table } from "./columns.js";
 import { collate, formatCount, formatTime, isMissing, lowerIsBetter, promptBucket, promptRange, shortModel } from "./format.js";
 
 export const kEvidence = ["scored", "experimental", "recovered", "invalid"];
@@ -142,11 +142,11 @@ export function buildStore(index) {
     engine: dictionary(n, (i) => known(json.engine[i]?.name) ?? known(json.serving[i]?.stack)),
     backend: dictionary(n, (i) => known(tags(i).backends) ?? known(tags(i).backend) ?? known(tags(i).engine_device)),
     quantization: text("quantization"),
-    concurrency: dictionary(n, (i) => regime[i].concurrency && formatCount(regime[i].concurrency)),
+    concurrency: dictionary(n, (i) => regime[i].concurrency).map(formatCount),
     window: tokens("context_configured_window_tokens"),
     actual: shards.column("context_actual_total_tokens").map((v) => promptBucket(v)),
     prompt: dictionary(n, (i) => regime[i].prompt),
-    output: dictionary(n, (i) => regime[i].max_tokens && formatCount(regime[i].max_tokens)),
+    output: dictionary(n, (i) => regime[i].max_tokens).map(formatCount),
     prefix_policy: dictionary(n, (i) => regime[i].prefix_policy),
     thinking: dictionary(n, (i) => regime[i].thinking),
     effort: text("reasoning_effort"),
@@ -188,7 +188,7 @@ function indexRows(store) {
   const tagText = rows.column("tags_json");
   const rowBasis = rows.column("rate_basis"), runBasis = store.shards.column("rate_basis");
   // For an index without a row's own basis: among the tags. Inside a JSON string its quotes would be escaped.
-  const tagBasis = new Column(tagText.values, tagText.codes).map((text) => /[{,]"rate_basis":"([^"\\]+)"/.exec(text)?.[1]);
+  const tagBasis = rows.has("rate_basis") ? null : tagText.map((text) => /[{,]"rate_basis":"([^"\\]+)"/.exec(text)?.[1]);
   store.combos = [];
   store.rowCombo = new Int32Array(m);
   const seen = new Map();
@@ -202,7 +202,7 @@ function indexRows(store) {
       store.rowCombo[r] = -1;
       continue;
     }
-    const basis = !kRateUnits.has(unit) ? "" : known(rowBasis.at(r)) ?? known(tagBasis.at(r)) ?? known(runBasis.at(store.rowShard[r])) ?? "";
+    const basis = !kRateUnits.has(unit) ? "" : known(rowBasis.at(r)) ?? known(tagBasis?.at(r)) ?? known(runBasis.at(store.rowShard[r])) ?? "";
     const key = `${names.codes[r]}|${metrics.codes[r]}|${units.codes[r]}|${basis}`;
     let combo = seen.get(key);
     if (combo === undefined) {
@@ -526,6 +526,7 @@ export function seriesOf(store, rowIds, { names = true, without = [] } = {}) {
   for (const series of list) {
     series.rows.sort((a, b) => store.time[store.rowShard[a]] - store.time[store.rowShard[b]] || a - b);
     series.latest = series.rows[series.rows.length - 1];
+    series.model = store.facts.model.at(store.rowShard[series.latest]) ?? "(no model)";
   }
   if (names) nameSeries(store, list, without);
   return list;
@@ -558,7 +559,6 @@ export function nameSeries(store, list, without = []) {
       if (value !== null) words.push(kPartNames[name] ? kPartNames[name](value) : value.replaceAll("_", " "));
     }
     for (const name of varying) if (!isMissing(tags[name])) words.push(`${name.replaceAll("_", " ")} ${tags[name]}`);
-    series.model = store.facts.model.at(shard) ?? "(no model)";
     const twin = `${series.model}|${words.join("|")}|${comboOf(store, series.latest)?.name}`;
     if (seen.has(twin)) words.push(`run ${formatTime(store.time[shard])}`);  // incomplete regimes look alike and stay apart
     seen.set(twin, true);
@@ -567,7 +567,10 @@ export function nameSeries(store, list, without = []) {
   }
 }
 
-/** Series in groups of one regime. Inside: ranked (best first) if `ranking`, then the rest by name, never by value. */
+/**
+ * Series in groups of one regime. Inside: ranked (best first) if `ranking`, then the rest by name, never by value.
+ * Only what will be shown is named: call nameSeries on it.
+ */
 export function compareGroups(store, rowIds, { ranking }) {
   const groups = new Map();
   for (const series of seriesOf(store, rowIds, { names: false })) {
@@ -580,18 +583,27 @@ export function compareGroups(store, rowIds, { ranking }) {
   }
   const list = [...groups.values()];
   for (const group of list) {
-    nameSeries(store, [...group.ranked, ...group.unranked]);
     const lead = group.ranked[0]?.latest;
     const combo = lead === undefined ? null : comboOf(store, lead);
     const lower = combo !== null && lowerIsBetter(combo.metric, combo.unit, tagsOf(store, lead).higher_is_better);
     group.lower = lower;
-    group.ranked.sort((a, b) => (lower ? a.value - b.value : b.value - a.value) || collate(a.label, b.label));
+    group.ranked.sort((a, b) => (lower ? a.value - b.value : b.value - a.value) || byName(store, a, b));
     group.ranked.forEach((series, at) => {
       series.rank = at > 0 && series.value === group.ranked[at - 1].value ? group.ranked[at - 1].rank : at + 1;
     });
-    group.unranked.sort((a, b) => collate(a.label, b.label));
+    group.unranked.sort((a, b) => byName(store, a, b));
   }
   return list.sort((a, b) => b.ranked.length - a.ranked.length || b.unranked.length - a.unranked.length || collate(a.key, b.key));
+}
+
+// By model, then by whatever else the series is.
+function byName(store, a, b) {
+  const x = store.rowShard[a.latest], y = store.rowShard[b.latest];
+  const { codes, order } = store.dims.model;
+  store.modelPlace ??= order.reduce((place, code, at) => place.fill(at, code, code + 1), new Int32Array(order.length));
+  const place = (shard) => (codes[shard] < 0 ? Infinity : store.modelPlace[codes[shard]]);
+  if (place(x) !== place(y)) return place(x) - place(y);
+  return collate(store.identity.at(x), store.identity.at(y)) || a.code - b.code;
 }
 
 /** Passing runs that have no figure because of what became of them; newest first. */

@@ -176,13 +176,18 @@ export function verdict(points, unit) {
   return { isolated, under_load: underLoad, n, final: n >= kRunsNeeded };
 }
 
-/** Verdict of a series over both environments: the points of every row that is the same but for env_class. */
-export function verdictOf(store, allRows, row) {
-  const shard = store.rowShard[row];
-  const identity = store.identity.codes[shard];
-  const points = allRows.filter((r) => store.identity.codes[store.rowShard[r]] === identity)
-    .map((r) => ({ time: store.time[store.rowShard[r]], value: store.value[r], env: store.dims.env_class.at(store.rowShard[r]) }));
-  return verdict(points, comboOf(store, row).unit);
+/** Verdicts of series over both environments: f(row), from all rows that are the same but for env_class. */
+export function verdictsOf(store, allRows) {
+  const byIdentity = new Map();
+  for (const row of allRows) {
+    const identity = store.identity.codes[store.rowShard[row]];
+    if (byIdentity.has(identity)) byIdentity.get(identity).push(row);
+    else byIdentity.set(identity, [row]);
+  }
+  return (row) => {
+    const points = byIdentity.get(store.identity.codes[store.rowShard[row]]) ?? [];
+    return verdict(points.map((r) => ({ time: store.time[store.rowShard[r]], value: store.value[r], env: store.dims.env_class.at(store.rowShard[r]) })), comboOf(store, row).unit);
+  };
 }
 
 export function provenance(store, shard) {

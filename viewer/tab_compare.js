@@ -2,12 +2,12 @@
 import { barTrack } from "./charts.js";
 import { h } from "./dom.js";
 import { basisName, describeMetric, formatCount, formatDay, formatNumber, formatTime, formatUnit, formatValue } from "./format.js";
-import { comboOf, compareGroups, flagsOf, intervalOf, regimeText } from "./model.js";
-import { verdictOf } from "./pairing.js";
+import { comboOf, compareGroups, flagsOf, intervalOf, nameSeries, regimeText } from "./model.js";
+import { verdictsOf } from "./pairing.js";
 import { downloads, nothingHere, runLink, statusList } from "./parts.js";
 
-const kBarsMax = 40;       // of the first group; later ones are cut sooner
-const kBarsMaxLater = 12;
+const kBarsMax = 24;       // of the first group; later ones are cut sooner
+const kBarsMaxLater = 8;
 const kGroupsMax = 12;
 
 export function compareTab(ctx, main) {
@@ -24,7 +24,8 @@ export function compareTab(ctx, main) {
                                       : "Latest run of each series, in order of name. No ranks here."),
     downloads(ctx, "compare", groups.flatMap((g) => [...g.ranked, ...g.unranked]).map((s) => s.latest))));
   const shown = ctx.ui.all.has("groups") ? groups : groups.slice(0, kGroupsMax);
-  shown.forEach((group, at) => main.append(groupSection(ctx, group, at === 0 ? kBarsMax : kBarsMaxLater)));
+  const verdicts = ranking ? verdictsOf(store, rows) : null;
+  shown.forEach((group, at) => main.append(groupSection(ctx, group, verdicts, at === 0 ? kBarsMax : kBarsMaxLater)));
   if (groups.length > shown.length) {
     main.append(h("button", { class: "button", "data-key": "all-groups", onclick: () => { ctx.ui.all.add("groups"); ctx.redraw(); } },
       `Show ${formatCount(groups.length - shown.length)} more groups of other conditions`));
@@ -32,31 +33,35 @@ export function compareTab(ctx, main) {
   main.append(statusList(ctx));
 }
 
-function groupSection(ctx, group, barsMax) {
+function groupSection(ctx, group, verdicts, barsMax) {
   const { store, combo, ui } = ctx;
-  const all = [...group.ranked, ...group.unranked];
-  const intervals = new Map(all.map((s) => [s, intervalOf(store, s.latest)]));
-  const max = Math.max(...all.map((s) => Math.max(s.value, intervals.get(s)?.high ?? 0)));
-  const lead = comboOf(store, all[0].latest);
+  const total = group.ranked.length + group.unranked.length;
   const budget = ui.all.has(group.key) ? Infinity : barsMax;
-  const list = (series, from, tag, kind) => h(tag, { class: "bars" }, series.slice(0, Math.max(0, budget - from)).map((s) => bar(ctx, s, max, intervals.get(s), kind)));
-  const hidden = all.length - Math.min(all.length, budget);
+  const ranked = group.ranked.slice(0, budget);
+  const unranked = group.unranked.slice(0, Math.max(0, budget - ranked.length));
+  const all = [...ranked, ...unranked];
+  nameSeries(store, all);
+  const intervals = new Map(all.map((s) => [s, intervalOf(store, s.latest)]));
+  const max = all.reduce((high, s) => Math.max(high, s.value, intervals.get(s)?.high ?? 0), 0);
+  const lead = comboOf(store, all[0].latest);
+  const list = (series, tag, kind) => h(tag, { class: "bars" }, series.map((s) => bar(ctx, s, max, intervals.get(s), kind, verdicts)));
+  const hidden = total - all.length;
   return h("section", { class: "group-card" },
     h("header", {}, h("h2", {}, group.gaps.length > 0 ? `Conditions not fully stated${group.regime ? `: ${group.regime}` : ""}` : group.regime || describeMetric(lead.metric).label),
-      h("p", {}, `${formatCount(all.length)} series · ${lead.unit === "" ? "no unit" : lead.unit}${combo.basis ? ` · ${basisName(combo.basis)}` : ""}${group.lower ? " · less is better" : ""}`)),
-    group.ranked.length > 0 && list(group.ranked, 0, "ol", "ranked"),
-    group.unranked.length > 0 && ctx.state.ev === "scored" && h("h3", { class: "sub" }, "Not ranked"),
-    group.unranked.length > 0 && list(group.unranked, group.ranked.length, "ul", "unranked"),
+      h("p", {}, `${formatCount(total)} series · ${lead.unit === "" ? "no unit" : lead.unit}${combo.basis ? ` · ${basisName(combo.basis)}` : ""}${group.lower ? " · less is better" : ""}`)),
+    ranked.length > 0 && list(ranked, "ol", "ranked"),
+    unranked.length > 0 && ctx.state.ev === "scored" && h("h3", { class: "sub" }, "Not ranked"),
+    unranked.length > 0 && list(unranked, "ul", "unranked"),
     hidden > 0 && h("button", { class: "button", "data-key": `all-${group.key}`, onclick: () => { ui.all.add(group.key); ctx.redraw(); } }, `Show ${formatCount(hidden)} more`));
 }
 
-function bar(ctx, series, max, interval, kind) {
-  const { store, rows } = ctx;
+function bar(ctx, series, max, interval, kind, verdicts) {
+  const { store } = ctx;
   const row = series.latest;
   const shard = store.rowShard[row];
   const { unit } = comboOf(store, row);
   const flags = flagsOf(store, row);
-  const state = verdictOf(store, rows, row);
+  const state = verdicts !== null && kind === "ranked" ? verdicts(row) : null;
   const caveat = store.shards.at("caveat", shard);
   const about = [
     series.label, `${formatValue(series.value, unit)}${interval ? ` (${interval.kind} ${formatNumber(interval.low, unit)} to ${formatNumber(interval.high, unit)})` : ""}`,
@@ -74,7 +79,7 @@ function bar(ctx, series, max, interval, kind) {
   return h("li", { class: `bar ${kind}` }, link,
     h("div", { class: "meta" }, h("span", {}, formatDay(store.time[shard])),
       interval && h("span", {}, `${interval.kind} ${formatNumber(interval.low, unit)} – ${formatNumber(interval.high, unit)}`),
-      ctx.state.ev === "scored" && kind === "ranked" && (state.final ? h("span", { class: "chip good" }, series.rank === 1 ? `leads as of ${formatCount(series.rows.length)} runs` : `as of ${formatCount(series.rows.length)} runs`)
+      state !== null && (state.final ? h("span", { class: "chip good" }, series.rank === 1 ? `leads as of ${formatCount(series.rows.length)} runs` : `as of ${formatCount(series.rows.length)} runs`)
         : h("span", { class: "chip", title: `isolated ${state.isolated}/4, under load ${state.under_load}/4` }, `provisional ${state.n}/4`)),
       store.dims.era.at(shard) === "historical" && h("span", { class: "chip" }, "historical"),
       series.problems.map((p) => h("span", { class: "chip warn" }, p)),
