@@ -311,6 +311,7 @@ class CellRun {
   // What the campaign knows beside the probe.
   json::Value completed(json::Value document) const {
     document.set("env_class", cell_.environment_class);
+    document.set("concurrency", cell_.concurrency);
     document.set("base_url", candidate_.endpoint.base_url);
     if (profile_.quantization) document.set("quantization", *profile_.quantization);
     if (profile_.model_revision) document.set("model_revision", *profile_.model_revision);

@@ -90,6 +90,7 @@ json::Value status_document(const CellRecord& record) {
        {"context_tokens_target", cell.target_tokens},
        {"cell_status", name_of(record.status)},
        {"env_class", cell.environment_class},
+       {"concurrency", cell.concurrency},
        {"context", json::Value::object({{"configured_window_tokens", cell.configured_window},
                                         {"requested_prompt_tokens", cell.target_tokens},
                                         {"output_reservation_tokens", cell.output_tokens}})},

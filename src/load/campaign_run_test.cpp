@@ -186,6 +186,24 @@ TEST_F(CampaignRun, AServerThatIsNeverReadyAborts) {
   EXPECT_EQ(record.diagnostics[0], "no weights today");
 }
 
+TEST_F(CampaignRun, AServerThatOnlyWaitsIsNotReady) {
+  const CellRecord record = run_one(manifest(
+      R"({"argv":["sleep","1000"],"ready_url":"http://127.0.0.1:${port}/","ready_timeout_seconds":1})"));
+  EXPECT_EQ(record.status, CellStatus::aborted);
+  EXPECT_EQ(record.reason_code, "CAMPAIGN-SERVER-NOT-READY");
+}
+
+TEST_F(CampaignRun, SeveralRequestsInFlightAreABatchOfTheirOwn) {
+  std::string text = manifest(server());
+  text.replace(text.find("\"repeats\":2"), 11, "\"repeats\":2,\"concurrency\":3");
+  const CellRecord record = run_one(text);
+  ASSERT_EQ(record.status, CellStatus::success) << record.reason;
+  EXPECT_EQ(throughput_.find("concurrency")->literal(), "3");
+  EXPECT_EQ(throughput_.find("sequential_runs")->items().size(), 2u);
+  EXPECT_EQ(throughput_.find("concurrent")->find("width")->literal(), "3");
+  EXPECT_EQ(throughput_.find("concurrent")->find("n_ok")->literal(), "3");
+}
+
 TEST_F(CampaignRun, AServerThatIsNotThereAborts) {
   const CellRecord record =
       run_one(manifest(R"({"argv":["/nowhere/server"],"ready_url":"http://127.0.0.1:${port}/"})"));

@@ -126,7 +126,9 @@ Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file, const 
                                     {"system", &Draft::system}}) {
     draft.*target = copy_object(root, key);
   }
-  draft.concurrency = integer_of(dig(root, {"regime", "concurrency"}));
+  // A campaign's cell states its own; its sequential rows were taken one at a time all the same.
+  draft.concurrency = integer_of(root.find("concurrency"));
+  if (!draft.concurrency) draft.concurrency = integer_of(dig(root, {"regime", "concurrency"}));
   const json::Value* aborted = root.find("aborted");
   const bool stopped = aborted != nullptr && !aborted->is_null() &&
                        !(aborted->kind() == json::Kind::boolean && !aborted->boolean());
