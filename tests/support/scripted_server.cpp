@@ -15,6 +15,8 @@ namespace assay::support {
 
 namespace {
 
+constexpr int kWorkersAtStart = 4;  // at the start; later one always waits
+
 Nanoseconds monotonic_now() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -100,7 +102,7 @@ bool receive_request(int fd, ReceivedRequest& request) {
 ScriptedServer::ScriptedServer(Script script, uint16_t port)
     : script_(std::move(script)), port_(port) {
   listener_ = listen_on(port_);
-  acceptor_ = std::thread([this] { accept_loop(); });
+  for (int i = 0; i < kWorkersAtStart; ++i) add_worker();
 }
 
 ScriptedServer::~ScriptedServer() {
@@ -110,8 +112,6 @@ ScriptedServer::~ScriptedServer() {
 void ScriptedServer::stop() {
   if (stopping_.exchange(true)) return;
   shutdown(listener_, SHUT_RDWR);
-  acceptor_.join();
-  close(listener_);
   std::vector<std::thread> workers;
   {
     const std::lock_guard lock(mutex_);
@@ -119,6 +119,7 @@ void ScriptedServer::stop() {
     workers.swap(workers_);
   }
   for (std::thread& worker : workers) worker.join();
+  close(listener_);
 }
 
 std::string ScriptedServer::base_url() const {
@@ -135,15 +136,27 @@ std::vector<std::vector<Nanoseconds>> ScriptedServer::sent_at() const {
   return sent_at_;
 }
 
-void ScriptedServer::accept_loop() {
+void ScriptedServer::add_worker() {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  ++idle_;
+  workers_.emplace_back([this] { work(); });
+}
+
+void ScriptedServer::work() {
   while (!stopping_) {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) continue;
+    if (--idle_ == 0) add_worker();
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    const std::lock_guard lock(mutex_);
-    open_.push_back(fd);
-    workers_.emplace_back([this, fd] { serve(fd); });
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) shutdown(fd, SHUT_RDWR);
+      open_.push_back(fd);
+    }
+    serve(fd);
+    ++idle_;
   }
 }
 

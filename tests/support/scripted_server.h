@@ -2,7 +2,9 @@
 // and after the delays it is told, and keeps what it received and when it sent what: the truth that
 // a measuring client is held against.
 //
-// Threads   one a connection; the script is called from them.
+// Threads   one a connection, each waiting for it before it comes, so that no connection pays for
+// the
+//           start of one; the script is called from them.
 #pragma once
 
 #include <atomic>
@@ -63,7 +65,8 @@ class ScriptedServer {
   void stop();
 
  private:
-  void accept_loop();
+  void add_worker();
+  void work();
   void serve(int fd);
   void send_reply(int fd, int64_t index, const Reply& reply);
 
@@ -71,7 +74,7 @@ class ScriptedServer {
   int listener_ = -1;
   uint16_t port_ = 0;
   std::atomic<bool> stopping_{false};
-  std::thread acceptor_;
+  std::atomic<int> idle_{0};
   mutable std::mutex mutex_;
   std::vector<std::thread> workers_;
   std::vector<int> open_;
