@@ -1,7 +1,7 @@
 // How selected rows lie in a table, over the prompt length, or in a campaign's matrix. Pure.
 import { dictionary } from "./columns.js";
 import { collate, formatCount, isMissing } from "./format.js";
-import { comboOf, kHeadline, reasonOf, rowsOfShard, seriesCode, seriesOf, shardName, statusOf, tagsOf } from "./model.js";
+import { byName, comboOf, kHeadline, nameSeries, reasonOf, rowsOfShard, seriesCode, shardName, statusOf, tagsOf } from "./model.js";
 
 /** What a rate row says, whatever the tool called it: cumulative, decode, prefill, ttft, or null. */
 export function kindOf(combo) {
@@ -24,7 +24,7 @@ function passingRows(store, pass) {
 
 /**
  * One line a series, one column a (name, metric, unit, basis); cumulative and decode first, side by side.
- * Cells are rows (latest of that series and column) or undefined.
+ * Cells are rows (latest of that series and column) or undefined. What is shown is named by nameSeries.
  */
 export function pivot(store, pass, columnsMax = 12) {
   const rows = passingRows(store, pass);
@@ -39,27 +39,20 @@ export function pivot(store, pass, columnsMax = 12) {
   const shown = new Set(columns);
   const lines = new Map();
   for (const row of rows) {
-    const key = seriesCode(store, row);
-    let line = lines.get(key);
-    if (!line) lines.set(key, (line = { key, rows: [], cells: new Map() }));
+    const code = seriesCode(store, row);
+    let line = lines.get(code);
+    if (!line) lines.set(code, (line = { code, rows: [], cells: new Map() }));
     line.rows.push(row);
     if (!shown.has(store.rowCombo[row])) continue;
     const held = line.cells.get(store.rowCombo[row]);
     if (held === undefined || store.time[store.rowShard[row]] >= store.time[store.rowShard[held]]) line.cells.set(store.rowCombo[row], row);
   }
-  // Names as in the other tabs: one series each, by its latest row.
   const list = [...lines.values()];
-  const latest = (rows_) => rows_.reduce((a, b) => (store.time[store.rowShard[b]] > store.time[store.rowShard[a]] ? b : a));
-  const names = new Map();
-  for (const series of seriesOf(store, list.map((line) => latest(line.rows)))) names.set(seriesCode(store, series.latest), series);
   for (const line of list) {
-    line.latest = latest(line.rows);
-    const named = names.get(line.key);
-    line.model = named?.model ?? store.dims.model.at(store.rowShard[line.latest]) ?? "(no model)";
-    line.detail = named?.detail ?? "superseded";
-    line.label = named?.label ?? line.model;
+    line.latest = line.rows.reduce((x, y) => (store.time[store.rowShard[y]] > store.time[store.rowShard[x]] ? y : x));
+    line.model = store.dims.model.at(store.rowShard[line.latest]) ?? "(no model)";
   }
-  list.sort((a, b) => collate(a.label, b.label));
+  list.sort((x, y) => byName(store, x, y));
   return { columns: columns.map((id) => ({ id, ...store.combos[id] })), left: all.length - columns.length, lines: list };
 }
 
@@ -77,7 +70,7 @@ export function targetTokens(store, shard) {
 }
 
 /**
- * Curves over the prompt length, one panel a kind and basis: {kind, basis, unit, curves: [{label, points: [[x, y, row]]}]}.
+ * Curves over the prompt length, one panel a kind and basis: {kind, basis, unit, curves: [{id, points: [[x, y, row]]}]}.
  * A curve is one series but for its prompt length; each point is its latest run at that length. Runs without a figure
  * are in `tiles`, at the length that was asked for.
  */
@@ -98,21 +91,30 @@ export function contextPanels(store, pass) {
   }
   const list = [...panels.values()].sort((a, b) => collate(a.key, b.key));
   for (const panel of list) {
-    const leads = [...panel.curves].map(([id, points]) => ({ id, points: [...points].sort((a, b) => a[0] - b[0]) }));
-    const names = new Map(seriesOf(store, leads.map((c) => c.points[c.points.length - 1][1]), { without: ["prompt"] }).map((s) => [s.latest, s]));
-    panel.curves = leads.map(({ id, points }) => {
-      const series = names.get(points[points.length - 1][1]);
-      const label = series?.label ?? "(superseded)";
-      return { id, label, points: points.map(([x, row]) => [x, store.value[row], row]) };
-    }).sort((a, b) => b.points.length - a.points.length || collate(a.label, b.label));
+    panel.curves = [...panel.curves].map(([id, points]) => ({ id, points: [...points].sort((a, b) => a[0] - b[0]).map(([x, row]) => [x, store.value[row], row]) }));
   }
   return list;
+}
+
+/** The curves of all panels, each once, those with most points first; named: {id, label, latest}. */
+export function namedCurves(store, panels, max) {
+  const found = new Map();
+  for (const panel of panels) {
+    for (const curve of panel.curves) {
+      const held = found.get(curve.id);
+      if (held) held.size += curve.points.length;
+      else found.set(curve.id, { id: curve.id, code: curve.id, size: curve.points.length, latest: curve.points[curve.points.length - 1][2], rows: [] });
+    }
+  }
+  const list = [...found.values()].sort((a, b) => b.size - a.size || byName(store, a, b)).slice(0, max);
+  nameSeries(store, list, ["prompt"]);
+  return { list, count: found.size };
 }
 
 // Everything that a series is, without its prompt length; as a number.
 function curveCode(store, row) {
   store.curves ??= dictionary(store.n, (i) => kCurveFacts.map((name) => store.facts[name].codes[i]).join("|"));
-  return store.curves.codes[store.rowShard[row]] * store.combos.length + store.rowCombo[row];
+  return store.curves.codes[store.rowShard[row]] * store.rows.column("name").values.length + store.rows.column("name").codes[row];
 }
 const kCurveFacts = ["model", "machine", "accelerator", "engine", "backend", "quantization", "variant", "window", "output",
   "concurrency", "effort", "prefix_policy", "thinking", "streaming", "profile", "env_class"];

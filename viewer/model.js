@@ -559,6 +559,7 @@ export function nameSeries(store, list, without = []) {
       if (value !== null) words.push(kPartNames[name] ? kPartNames[name](value) : value.replaceAll("_", " "));
     }
     for (const name of varying) if (!isMissing(tags[name])) words.push(`${name.replaceAll("_", " ")} ${tags[name]}`);
+    series.model = store.facts.model.at(shard) ?? "(no model)";
     const twin = `${series.model}|${words.join("|")}|${comboOf(store, series.latest)?.name}`;
     if (seen.has(twin)) words.push(`run ${formatTime(store.time[shard])}`);  // incomplete regimes look alike and stay apart
     seen.set(twin, true);
@@ -596,8 +597,8 @@ export function compareGroups(store, rowIds, { ranking }) {
   return list.sort((a, b) => b.ranked.length - a.ranked.length || b.unranked.length - a.unranked.length || collate(a.key, b.key));
 }
 
-// By model, then by whatever else the series is.
-function byName(store, a, b) {
+/** Order of series (anything with `latest` and `code`) by model, then by whatever else they are. */
+export function byName(store, a, b) {
   const x = store.rowShard[a.latest], y = store.rowShard[b.latest];
   const { codes, order } = store.dims.model;
   store.modelPlace ??= order.reduce((place, code, at) => place.fill(at, code, code + 1), new Int32Array(order.length));

@@ -3,10 +3,11 @@
 import { curveChart, kCurvesMax, swatch } from "./charts.js";
 import { h, statusChip } from "./dom.js";
 import { basisName, clip, formatCount, formatTick, formatTime, formatValue, unitName } from "./format.js";
-import { contextPanels, targetTokens, windowName } from "./layouts.js";
+import { contextPanels, namedCurves, targetTokens, windowName } from "./layouts.js";
 import { flagsOf, reasonOf, regimeText, shardName, statusOf, statusRuns } from "./model.js";
 import { downloads, nothingHere, runLink } from "./parts.js";
 
+const kListMax = 60;
 const kNames = { cumulative: "Cumulative throughput", decode: "Decode rate", prefill: "Prefill rate", ttft: "Time to first token" };
 
 const short = (tokens) => (tokens >= 10000 ? `${Math.round(tokens / 1000)}k` : tokens >= 1000 ? `${(tokens / 1000).toFixed(1).replace(/\.0$/, "")}k` : String(tokens));
@@ -20,11 +21,11 @@ export function contextTab(ctx, main) {
     return;
   }
   // One colour a series in every panel.
-  const labels = [];
-  for (const panel of panels) for (const curve of panel.curves) if (!labels.includes(curve.label)) labels.push(curve.label);
-  const wanted = labels.filter((label) => state.series.includes(label));
-  const chosen = (wanted.length > 0 ? wanted : labels).slice(0, kCurvesMax);
-  const rowIds = panels.flatMap((p) => p.curves.filter((c) => chosen.includes(c.label)).flatMap((c) => c.points.map((point) => point[2])));
+  const { list, count } = namedCurves(store, panels, state.series.length > 0 ? Infinity : kListMax);
+  const wanted = list.filter((c) => state.series.includes(c.label));
+  const chosen = (wanted.length > 0 ? wanted : list).slice(0, kCurvesMax);
+  const place = new Map(chosen.map((c, at) => [c.id, at]));
+  const rowIds = panels.flatMap((p) => p.curves.filter((c) => place.has(c.id)).flatMap((c) => c.points.map((point) => point[2])));
   main.append(h("div", { class: "toolbar" }, h("p", { class: "hint" }, "Latest run at each prompt length; the length is what the server counted. A window of another size is another curve."),
     downloads(ctx, "context", rowIds)));
   const grid = h("div", { class: "panels" });
@@ -32,7 +33,7 @@ export function contextTab(ctx, main) {
   for (const panel of panels) {
     const card = h("section", { class: "card" }, h("h2", {}, kNames[panel.kind]), h("p", { class: "hint" }, `${unitName(panel.unit)}${panel.basis ? ` · ${basisName(panel.basis)}` : panel.unit === "tok/s" ? " · basis unstated" : ""}`));
     grid.append(card);
-    const curves = panel.curves.filter((c) => chosen.includes(c.label)).map((c) => ({ ...c, color: chosen.indexOf(c.label) }));
+    const curves = panel.curves.filter((c) => place.has(c.id)).map((c) => ({ ...c, label: chosen[place.get(c.id)].label, color: place.get(c.id) })).sort((a, b) => a.color - b.color);
     if (curves.length === 0) {
       card.append(h("p", { class: "hint" }, "None of the chosen series has this figure."));
       continue;
@@ -46,11 +47,11 @@ export function contextTab(ctx, main) {
       dispose: ctx.dispose,
     });
   }
-  main.append(h("section", { class: "card" }, h("h2", {}, "Series"), h("p", { class: "hint" }, `At most ${kCurvesMax} at once; ${formatCount(labels.length)} match.`),
-    h("ul", { class: "legend" }, labels.slice(0, 60).map((label) => {
-      const at = chosen.indexOf(label);
+  main.append(h("section", { class: "card" }, h("h2", {}, "Series"), h("p", { class: "hint" }, `At most ${kCurvesMax} at once; ${formatCount(count)} match.`),
+    h("ul", { class: "legend" }, list.slice(0, kListMax).map(({ id, label }) => {
+      const at = place.get(id) ?? -1;
       return h("li", {}, h("label", { class: at < 0 ? "option" : "option on" }, h("input", { type: "checkbox", checked: at >= 0, disabled: at < 0 && chosen.length >= kCurvesMax,
-        "data-key": `series-${label}`, onchange: (event) => ctx.set({ series: event.target.checked ? [...chosen, label] : chosen.filter((l) => l !== label) }) }),
+        "data-key": `series-${label}`, onchange: (event) => ctx.set({ series: event.target.checked ? [...chosen.map((c) => c.label), label] : chosen.map((c) => c.label).filter((l) => l !== label) }) }),
         at >= 0 ? swatch(at) : h("span", { class: "swatch" }), h("span", { class: "text" }, label)));
     }))));
   if (runs.length > 0) main.append(tiles(ctx, runs));

@@ -1,8 +1,8 @@
 // Table: one line a series, figures side by side, each column one metric in one unit on one basis.
 import { download, h } from "./dom.js";
-import { basisName, collate, describeMetric, formatCount, formatDay, formatNumber, lowerIsBetter, toCsv, toJson, unitName } from "./format.js";
+import { basisName, describeMetric, formatCount, formatDay, formatNumber, lowerIsBetter, toCsv, toJson, unitName } from "./format.js";
 import { kLongHeader, longRow, pivot } from "./layouts.js";
-import { flagsOf, rankProblems } from "./model.js";
+import { byName, flagsOf, nameSeries, rankProblems } from "./model.js";
 import { nothingHere, runLink, statusList } from "./parts.js";
 
 const kPage = 100;
@@ -22,15 +22,16 @@ export function tableTab(ctx, main) {
     table.lines.sort((a, b) => {
       const x = value(a), y = value(b);
       if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);  // blanks last, always
-      return sign * (x - y) || collate(a.label, b.label);
+      return sign * (x - y) || byName(store, a, b);
     });
   }
   const pages = Math.ceil(table.lines.length / kPage);
   const page = Math.min(state.page, pages);
   const lines = table.lines.slice((page - 1) * kPage, page * kPage);
+  nameSeries(store, lines);
 
   const wide = () => [["series", "date", "path", ...table.columns.map(columnName)],
-    table.lines.map((line) => [line.label, formatDay(store.time[store.rowShard[line.latest]]), store.shards.at("path", store.rowShard[line.latest]),
+    named(store, table.lines).map((line) => [line.label, formatDay(store.time[store.rowShard[line.latest]]), store.shards.at("path", store.rowShard[line.latest]),
       ...table.columns.map((c) => (line.cells.has(c.id) ? store.value[line.cells.get(c.id)] : null))])];
   const long = () => table.lines.flatMap((line) => [...line.cells.values()]).map((row) => longRow(store, row, state.ev));
   const button = (key, label, f) => h("button", { class: "button small", "data-key": key, onclick: f }, label);
@@ -62,6 +63,11 @@ export function tableTab(ctx, main) {
     main.append(h("nav", { class: "pages", "aria-label": "Pages" }, go(page - 1, "Previous", page === 1), h("span", {}, `${page} of ${pages}`), go(page + 1, "Next", page === pages)));
   }
   main.append(statusList(ctx));
+}
+
+function named(store, lines) {
+  nameSeries(store, lines);
+  return lines;
 }
 
 function columnName(c) {

@@ -157,7 +157,7 @@ function notices(ctx) {
       "Everything counts as experimental until there is one.", index.problem ? ` ${index.problem}` : ""));
   }
   if (kWarnings[state.ev]) out.push(note("warning", h("strong", {}, kEvidenceNames[state.ev], ". "), kWarnings[state.ev]));
-  if (store.index.left_out > 0) out.push(note("warning", `This export holds the newest ${formatCount(store.n)} runs; ${formatCount(store.index.left_out)} older ones were left out.`));
+  if (store.index.shards.left_out > 0) out.push(note("warning", `This export holds the newest ${formatCount(store.n)} runs; ${formatCount(store.index.shards.left_out)} older ones were left out.`));
   if (store.problems.length > 0) {
     out.push(h("details", { class: "note warning problems" },
       h("summary", {}, store.problems.length === 1 ? "1 file of the store has a problem" : `${formatCount(store.problems.length)} files of the store have a problem`),

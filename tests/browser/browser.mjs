@@ -16,7 +16,7 @@ export async function launch() {
 export async function openPage(browser, address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(8000);
+  page.setDefaultTimeout(30000);
   page.requests = [];
   page.faults = [];
   page.on("request", (request) => page.requests.push(request.url()));

@@ -322,7 +322,8 @@ test("context: one unit and basis a panel; a window of another size is another c
   const { pass } = model.applyFilters(store, all);
   const panels = layouts.contextPanels(store, pass);
   assert.deepEqual(panels.map((p) => [p.kind, p.basis, p.unit]), [["cumulative", "request", "tok/s"], ["decode", "decode_window", "tok/s"], ["prefill", "prefill_window", "tok/s"], ["ttft", "", "ms"]]);
-  const base = panels[0].curves.filter((c) => c.label.includes("Qwen3.8-27B") && c.label.includes("base"));
+  const names = new Map(layouts.namedCurves(store, panels, Infinity).list.map((c) => [c.id, c.label]));
+  const base = panels[0].curves.filter((c) => names.get(c.id).includes("Qwen3.8-27B") && names.get(c.id).includes("base")).sort((a, b) => b.points.length - a.points.length);
   assert.deepEqual(base.map((c) => c.points.map((p) => [p[0], p[1]])), [[[32003, 165.2], [64003, 141], [128003, 98.7]], [[32003, 166.9]]]);
 });
 

@@ -9,29 +9,40 @@ const count = Number(process.argv[2] ?? 10000);
 const index = JSON.stringify(bigIndex(count));
 const site = await servePage({ index });
 const browser = await launch();
-const report = (figure, ms) => console.log(JSON.stringify({ figure, shards: count, ms: Number(ms.toFixed(1)) }));
+// wall: by the clock. thread: the page's own processor time, which a busy machine does not stretch.
+const report = (figure, [wall, thread]) => console.log(JSON.stringify({ figure, shards: count, wall_ms: Number(wall.toFixed(1)), thread_ms: Number(thread.toFixed(1)) }));
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+  const thread = async () => (await devtools.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+  const middle = (list) => list.sort((a, b) => a[0] - b[0])[list.length >> 1];
   const loads = [];
   for (let i = 0; i < 3; ++i) {
     await page.goto("about:blank");
+    const before = await thread();
     await page.goto(site.url);
     await page.waitForSelector(".bar");
     // From the start of the navigation to the frame that shows the first chart.
-    loads.push(await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(performance.now()), 0)))));
+    const wall = await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(performance.now()), 0))));
+    loads.push([wall, await thread() - before]);
   }
-  report("first chart", loads.sort((a, b) => a - b)[1]);
+  report("first chart", middle(loads));
   // One change: from the click to the next frame, layout and painting included.
-  const change = (selector) => page.evaluate((s) => new Promise((resolve) => {
-    const element = document.querySelector(s);
-    const started = performance.now();
-    element.click();
-    requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - started), 0));
-  }), selector);
+  const change = async (selector) => {
+    const before = await thread();
+    const wall = await page.evaluate((s) => new Promise((resolve) => {
+      const element = document.querySelector(s);
+      const started = performance.now();
+      element.click();
+      requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - started), 0));
+    }), selector);
+    return [wall, await thread() - before];
+  };
   const median = async (selectors) => {
     const times = [];
     for (const selector of selectors) times.push(await change(selector));
-    return times.sort((a, b) => a - b)[times.length >> 1];
+    return middle(times);
   };
   const models = Array.from({ length: 9 }, (_, i) => `[data-key="f-model-org/model-${i}"]`);
   for (const tab of ["compare", "table", "trend", "context", "campaign", "pair"]) {
