@@ -160,6 +160,7 @@ class CurlClient final : public HttpClient {
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_PATH_AS_IS, 1L);  // what was signed is what is sent
     set(CURLOPT_FOLLOWLOCATION, 0L);
+    if (is_loopback_url(request.url)) set(CURLOPT_PROXY, "");  // else as the environment says
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(deadlines_.connect.count()));
     set(CURLOPT_TIMEOUT_MS, static_cast<long>(deadlines_.whole.count()));

@@ -94,6 +94,8 @@ struct PatientReply {
 [[nodiscard]] std::string host_of(std::string_view url);
 /// `location` of a redirect, made absolute against the address that gave it.
 [[nodiscard]] std::string absolute_url(std::string_view base, std::string_view location);
+/// True for localhost, 127.x.x.x and [::1].
+[[nodiscard]] bool is_loopback_url(std::string_view url);
 /// STORE-INSECURE unless the address is https, or http on the loopback; STORE-URL if it is neither.
 [[nodiscard]] Status check_secret_may_go(std::string_view url);
 

@@ -143,12 +143,16 @@ std::string absolute_url(std::string_view base, std::string_view location) {
   return cat(parts.scheme, "://", parts.authority, path.substr(0, path.rfind('/') + 1), location);
 }
 
+bool is_loopback_url(std::string_view url) {
+  return is_loopback(lower(host_name(parts_of(url).authority)));
+}
+
 Status check_secret_may_go(std::string_view url) {
   const Parts parts = parts_of(url);
   if (parts.authority.empty() || (parts.scheme != "http" && parts.scheme != "https")) {
     return Refusal(kStoreUrl, cat("`", shown_url(url), "` is no http:// or https:// address"));
   }
-  if (parts.scheme == "https" || is_loopback(lower(host_name(parts.authority)))) return {};
+  if (parts.scheme == "https" || is_loopback_url(url)) return {};
   return Refusal(kStoreInsecure, cat("`", shown_url(url), "` is http:// and not on this machine"));
 }
 

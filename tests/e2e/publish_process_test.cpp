@@ -39,7 +39,7 @@ class PublishProcess : public testing::Test {
     std::ofstream(folder_ / "result.json") << kResult;
     environment_ = {{"XDG_STATE_HOME", (folder_ / "state").string()},
                     {"HOME", folder_.string()},
-                    {"no_proxy", "127.0.0.1"}};
+                    {"http_proxy", "http://127.0.0.1:9"}};  // never asked for this machine itself
   }
   void TearDown() override {
     std::error_code ignored;
@@ -185,6 +185,28 @@ TEST_F(PublishProcess, LogLinesHaveTimeAndLevel) {
                               "--log-level", "WARNING"});
   EXPECT_EQ(quiet.exit_code, 0);
   EXPECT_EQ(quiet.err.find("INFO"), std::string::npos) << quiet.err;
+}
+
+TEST_F(PublishProcess, TheOtherNameNeedsNoVerb) {
+  std::vector<std::string> argv = command({"--dry-run"});
+  argv[0] = ASSAY_BIN_DIR "/mlx-bench-publish";
+  argv.erase(argv.begin() + 1);
+  const auto run = [&] {
+    return run_process({.argv = argv,
+                        .working_directory = folder_,
+                        .environment = environment_,
+                        .file_bytes_max = {}});
+  };
+  const auto dry = run();
+  EXPECT_EQ(dry.exit_code, 0) << dry.err;
+  EXPECT_TRUE(dry.out.starts_with("data/run-")) << dry.out;
+  EXPECT_TRUE(dry.err.starts_with("mlx-bench-publish publish: ")) << dry.err;
+  argv.push_back("--print-envelope");
+  const auto printed = run();
+  EXPECT_EQ(printed.exit_code, 0) << printed.err;
+  EXPECT_TRUE(json::parse(trim(printed.out))) << printed.out;
+  argv = {argv[0], "--version"};
+  EXPECT_EQ(run().exit_code, 0);
 }
 
 TEST_F(PublishProcess, AProofOfTheWeightsFromAFile) {
