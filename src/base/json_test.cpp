@@ -133,6 +133,43 @@ TEST(JsonParseFile, EqualsTheParseOfItsBytes) {
   EXPECT_EQ(parse_file(path, 100).refusal().code, "FILE-UNREADABLE");
 }
 
+TEST(JsonParseFile, DecodesInPlaceWhatParseDecodes) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / cat("assay-json-place-", ::getpid());
+  const std::string texts[] = {
+      R"({"a":[1.0,-0,1e-7,12345678901234567890123,0.1],"b":"x\"\\\u00e9\ud83d\ude00\n"})",
+      R"([{"long key with \t escapes":"sixteen bytes and more, then \u0041 and the rest"}])",
+      "\xEF\xBB\xBF {\"a\": NaN, \"a\": -Infinity}", "1 2.50\n[true,false,null]", "7"};
+  const ParseOptions lenient{.allow_non_finite = true,
+                             .last_duplicate_wins = true,
+                             .skip_byte_order_mark = true,
+                             .skip_members = {}};
+  for (const std::string& text : texts) {
+    ASSERT_TRUE(write_file_atomic(path, text));
+    const auto from_file = parse_file(path, 1000, lenient);
+    const auto from_bytes = parse_many(text, lenient);
+    ASSERT_TRUE(from_file && from_bytes) << text;
+    EXPECT_EQ(*from_file, *from_bytes) << text;
+  }
+  for (const std::string& text :
+       {std::string("[1"), std::string("\"a"), std::string("{\"a\":1"), std::string("[1]\0", 4),
+        std::string("\"a\0b\"", 5), std::string("\"\xff\"")}) {
+    ASSERT_TRUE(write_file_atomic(path, text));
+    EXPECT_EQ(parse_file(path, 1000).refusal().code, "JSON-SYNTAX") << text;
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(JsonParse, ReadsOverMembersAtTheirDepth) {
+  ParseOptions options;
+  options.skip_members = {"a@1", "b"};
+  const auto value =
+      parse(R"({"a":{"x":[1,{"a":2}]},"c":{"a":3,"b":[4]},"b":5,"d":[{"a":6}]})", options);
+  ASSERT_TRUE(value);
+  EXPECT_EQ(write(*value), R"({"c":{"a":3},"d":[{"a":6}]})");
+  EXPECT_FALSE(parse(R"({"a":[1,})", options)) << "what is read over must be JSON too";
+}
+
 TEST(JsonAccess, NamesPathAndExpectation) {
   const auto value = parse(R"({"n":4294967296,"s":"x","t":[1,"2"],"tiny":1e-999})");
   ASSERT_TRUE(value);

@@ -325,15 +325,14 @@ RowSource::RowSource(const Envelope& envelope, bool publish_hostname) : envelope
   plan("metric").source = Source::result_metric;
   plan("value").source = Source::result_value;
   plan("unit").source = Source::result_unit;
-  for (const FigureColumn& figure : kFigureColumns) {
-    plan(figure.name).source = Source::figure;
-    plan(figure.name).figure = figure.member;
-  }
   // Only keys that some row has are looked up row by row; the others stay constant NULL. Rows
   // mostly have the same keys at the same places, so a key is looked up when it differs from the
   // row before.
   const Tags* before = nullptr;
+  std::array<bool, std::size(kFigureColumns)> reported{};
   for (const ResultRow& row : envelope.results) {
+    for (size_t i = 0; i < reported.size(); ++i)
+      reported[i] = reported[i] || (row.*kFigureColumns[i].member).has_value();
     for (size_t i = 0; i < row.tags.size(); ++i) {
       const std::string& key = row.tags[i].first;
       if (before != nullptr && i < before->size() && (*before)[i].first == key) continue;
@@ -343,6 +342,11 @@ RowSource::RowSource(const Envelope& envelope, bool publish_hostname) : envelope
       plans_[*index].tag = key;
     }
     before = &row.tags;
+  }
+  for (size_t i = 0; i < reported.size(); ++i) {
+    if (!reported[i]) continue;
+    plan(kFigureColumns[i].name).source = Source::figure;
+    plan(kFigureColumns[i].name).figure = kFigureColumns[i].member;
   }
   plan("tags_json").source = Source::tags_json;
 }

@@ -80,6 +80,46 @@ TEST(Schema, IsClosedAtEveryLevel) {
   }
 }
 
+TEST(Schema, IsClosedFurtherDown) {
+  for (const char* text :
+       {R"({"gpu": {"model": "g", "surprise": 1}})", R"({"engine": {"name": "e", "surprise": 1}})",
+        R"({"topology": {"world_size": 2, "surprise": 1}})",
+        R"({"topology": {"nodes": [{"hostname": "h", "surprise": 1}]}})"}) {
+    json::Value value = base();
+    EXPECT_TRUE(check_schema(value).empty());
+    const json::Value more = *json::parse(text);
+    for (const auto& [key, member] : more.members()) value.find("system")->set(key, member);
+    EXPECT_FALSE(check_schema(value).empty()) << text;
+  }
+  json::Value value = base();
+  value.set("provenance", *json::parse(R"({"files": [{"name": "w", "surprise": 1}]})"));
+  EXPECT_FALSE(check_schema(value).empty());
+  value = base();
+  value.set("memory_snapshots", *json::parse(R"([{"phase": "p", "rss_gb": 1.5, "surprise": 1}])"));
+  EXPECT_FALSE(check_schema(value).empty());
+  value.set("memory_snapshots", *json::parse(R"([{"phase": "p"}])"));
+  EXPECT_FALSE(check_schema(value).empty()) << "rss_gb is required";
+}
+
+TEST(Schema, SevenProblemsAtOnceAndNoneHidesAnother) {
+  const auto document =
+      json::parse(*read_file(ASSAY_SOURCE_DIR "/tests/fuzz/corpus/envelope/seven_problems"));
+  ASSERT_TRUE(document);
+  const auto problems = validate(*document, {});
+  EXPECT_GE(problems.size(), 7u);
+  const auto at = paths(problems);
+  for (const char* path : {"$.schema_version", "$.timestamp", "$.git_sha", "$.trigger", "$.suite",
+                           "$.system", "$.results"}) {
+    EXPECT_TRUE(at.contains(path)) << path;
+  }
+}
+
+TEST(Schema, ABadTimeAloneIsReportedThere) {
+  json::Value value = base();
+  value.set("timestamp", "24 April");
+  EXPECT_EQ(paths(validate(value, {})), (std::set<std::string>{"$.timestamp"}));
+}
+
 TEST(Schema, RefusesWrongTypesWithTheirPaths) {
   json::Value value = base();
   value.find("system")->set("memory_gb", "128");

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
 #include "base/sha256.h"
 #include "base/text.h"
 
@@ -82,6 +87,53 @@ TEST(Shard, AStatusRowHasNoValue) {
   EXPECT_EQ(text(shard->at("unit", 0)), "status");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(shard->at("value", 0)));
   EXPECT_EQ(text(shard->at("cell_status", 0)), "aborted");
+}
+
+TEST(Shard, ReadsUpstreamsShapeAndTheOldestLayout) {
+  const auto file = [](const char* name) {
+    std::ifstream stream(std::string(ASSAY_SOURCE_DIR "/tests/fuzz/corpus/publish_shard/") + name,
+                         std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(stream), {}};
+  };
+  const auto upstream = read_shard(file("upstream_shape"));  // dictionary, snappy, data page v2
+  ASSERT_TRUE(upstream) << upstream.refusal().text();
+  ASSERT_EQ(upstream->rows, 2u);
+  EXPECT_EQ(text(upstream->at("name", 1)), "gsm8k");
+  EXPECT_EQ(std::get<double>(upstream->at("value", 0)), 0.5);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(upstream->at("value", 1)));
+  EXPECT_EQ(text(upstream->at("tag_n_limit", 0)), "10");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(upstream->at("regime_json", 0)));
+  const auto oldest = read_shard(file("oldest_layout"));
+  ASSERT_TRUE(oldest) << oldest.refusal().text();
+  EXPECT_EQ(text(oldest->at("metric", 0)), "acc");
+  EXPECT_EQ(std::get<double>(oldest->at("value", 0)), 0.5);
+}
+
+TEST(Shard, AColumnThatSaysOneThingIsOneCell) {
+  Envelope many = envelope();
+  many.results.resize(3, many.results.at(0));
+  for (size_t i = 0; i < many.results.size(); ++i) many.results[i].value = i == 1 ? -0.0 : 0.0;
+  const auto shard = read_shard(*write_shard(many, false));
+  ASSERT_TRUE(shard);
+  for (size_t i = 0; i < shard->names.size(); ++i) {
+    if (shard->names[i] == "suite") {
+      EXPECT_EQ(shard->cells[i].size(), 1u);
+    }
+    if (shard->names[i] == "value") {
+      EXPECT_EQ(shard->cells[i].size(), 3u);
+    }
+    if (shard->names[i] == "peak_rss_mb") {
+      EXPECT_LE(shard->cells[i].size(), 1u);
+    }
+  }
+  EXPECT_TRUE(std::signbit(std::get<double>(shard->at("value", 1))));
+  EXPECT_FALSE(std::signbit(std::get<double>(shard->at("value", 2))));
+}
+
+TEST(Shard, RefusesAFigureThatIsNoNumber) {
+  Envelope broken = envelope();
+  broken.results.at(0).value = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(write_shard(broken, false).refusal().code, "SHARD-NOT-WRITTEN");
 }
 
 TEST(Shard, RefusesWhatIsNoParquet) {

@@ -47,26 +47,27 @@ class ShardWriter {
     absent_.assign(batch, 0);
   }
 
-  void write(size_t column, parquet::ColumnWriter& writer) {
-    const ColumnType type = columns()[column].type;
-    if (source_.is_constant(column)) {
-      const Cell cell = source_.cell(column, 0);
-      if (std::holds_alternative<std::monostate>(cell)) return write_absent(type, writer);
-      switch (type) {
-        case ColumnType::text: return write_text(std::get<std::string>(cell), writer);
-        case ColumnType::integer:
-          return write_same(std::get<int64_t>(cell), static_cast<parquet::Int64Writer&>(writer));
-        case ColumnType::real:
-          return write_same(std::get<double>(cell), static_cast<parquet::DoubleWriter&>(writer));
-        case ColumnType::boolean:
-          return write_same(std::get<bool>(cell), static_cast<parquet::BoolWriter&>(writer));
+  // Columns that say one thing first, each at once; then batches of rows over all other columns, so
+  // that a row is in the processor's cache while its cells are taken.
+  void write(parquet::RowGroupWriter& group) {
+    std::vector<size_t> varying;
+    for (size_t column = 0; column < columns().size(); ++column) {
+      if (source_.is_constant(column)) {
+        write_constant(column, *group.column(static_cast<int>(column)));
+      } else {
+        varying.push_back(column);
       }
     }
-    if (type == ColumnType::real) {
-      write_numbers(column, static_cast<parquet::DoubleWriter&>(writer));
-    } else {
-      write_texts(column, static_cast<parquet::ByteArrayWriter&>(writer));
-    }
+    each_batch([&](size_t begin, int64_t count) {
+      for (const size_t column : varying) {
+        parquet::ColumnWriter* const writer = group.column(static_cast<int>(column));
+        if (columns()[column].type == ColumnType::real) {
+          write_numbers(column, begin, count, static_cast<parquet::DoubleWriter&>(*writer));
+        } else {
+          write_texts(column, begin, count, static_cast<parquet::ByteArrayWriter&>(*writer));
+        }
+      }
+    });
   }
 
  private:
@@ -75,6 +76,21 @@ class ShardWriter {
   void each_batch(Batch&& batch) const {
     for (size_t done = 0; done < rows_; done += kBatchRows)
       batch(done, static_cast<int64_t>(std::min(kBatchRows, rows_ - done)));
+  }
+
+  void write_constant(size_t column, parquet::ColumnWriter& writer) {
+    const ColumnType type = columns()[column].type;
+    const Cell cell = source_.cell(column, 0);
+    if (std::holds_alternative<std::monostate>(cell)) return write_absent(type, writer);
+    switch (type) {
+      case ColumnType::text: return write_text(std::get<std::string>(cell), writer);
+      case ColumnType::integer:
+        return write_same(std::get<int64_t>(cell), static_cast<parquet::Int64Writer&>(writer));
+      case ColumnType::real:
+        return write_same(std::get<double>(cell), static_cast<parquet::DoubleWriter&>(writer));
+      case ColumnType::boolean:
+        return write_same(std::get<bool>(cell), static_cast<parquet::BoolWriter&>(writer));
+    }
   }
 
   void write_absent(ColumnType type, parquet::ColumnWriter& writer) const {
@@ -121,46 +137,37 @@ class ShardWriter {
     });
   }
 
-  void write_numbers(size_t column, parquet::DoubleWriter& writer) {
-    std::vector<double> values;
-    each_batch([&](size_t begin, int64_t count) {
-      values.clear();
-      levels_.clear();
-      for (int64_t i = 0; i < count; ++i) {
-        const auto value = source_.number_at(column, begin + static_cast<size_t>(i));
-        levels_.push_back(value ? 1 : 0);
-        if (value) values.push_back(*value);
-      }
-      writer.WriteBatch(count, levels_.data(), nullptr, values.data());
-    });
+  void write_numbers(size_t column, size_t begin, int64_t count, parquet::DoubleWriter& writer) {
+    numbers_.clear();
+    levels_.clear();
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = source_.number_at(column, begin + static_cast<size_t>(i));
+      levels_.push_back(value ? 1 : 0);
+      if (value) numbers_.push_back(*value);
+    }
+    writer.WriteBatch(count, levels_.data(), nullptr, numbers_.data());
   }
 
-  void write_texts(size_t column, parquet::ByteArrayWriter& writer) {
-    std::vector<parquet::ByteArray> values;
-    std::vector<size_t>
-        offsets;  // of texts in `made`; their pointers are known when it is complete
-    std::string space, made;
-    each_batch([&](size_t begin, int64_t count) {
-      values.clear();
-      levels_.clear();
-      offsets.clear();
-      made.clear();
-      for (int64_t i = 0; i < count; ++i) {
-        const auto text = source_.text_at(column, begin + static_cast<size_t>(i), space);
-        levels_.push_back(text ? 1 : 0);
-        if (!text) continue;
-        const bool own = text->data() == space.data() && !text->empty();
-        offsets.push_back(own ? made.size() : std::string::npos);
-        if (own) made += *text;
-        values.emplace_back(static_cast<uint32_t>(text->size()),
-                            reinterpret_cast<const uint8_t*>(text->data()));
-      }
-      for (size_t i = 0; i < values.size(); ++i) {
-        if (offsets[i] != std::string::npos)
-          values[i].ptr = reinterpret_cast<const uint8_t*>(made.data()) + offsets[i];
-      }
-      writer.WriteBatch(count, levels_.data(), nullptr, values.data());
-    });
+  void write_texts(size_t column, size_t begin, int64_t count, parquet::ByteArrayWriter& writer) {
+    texts_.clear();
+    levels_.clear();
+    offsets_.clear();
+    made_.clear();
+    for (int64_t i = 0; i < count; ++i) {
+      const auto text = source_.text_at(column, begin + static_cast<size_t>(i), space_);
+      levels_.push_back(text ? 1 : 0);
+      if (!text) continue;
+      const bool made = text->data() == space_.data();
+      offsets_.push_back(made ? made_.size() : std::string::npos);
+      if (made) made_ += *text;
+      texts_.emplace_back(static_cast<uint32_t>(text->size()),
+                          reinterpret_cast<const uint8_t*>(text->data()));
+    }
+    for (size_t i = 0; i < texts_.size(); ++i) {  // made_ stays where it is from here on
+      if (offsets_[i] != std::string::npos)
+        texts_[i].ptr = reinterpret_cast<const uint8_t*>(made_.data()) + offsets_[i];
+    }
+    writer.WriteBatch(count, levels_.data(), nullptr, texts_.data());
   }
 
   const RowSource& source_;
@@ -168,7 +175,12 @@ class ShardWriter {
   std::shared_ptr<parquet::ArrowWriterProperties> arrow_properties_ =
       parquet::default_arrow_writer_properties();
   std::vector<int16_t> there_, absent_;  // definition levels: all values, no value
+  // Working space of one batch of one column.
   std::vector<int16_t> levels_;
+  std::vector<double> numbers_;
+  std::vector<parquet::ByteArray> texts_;
+  std::vector<size_t> offsets_;  // of texts that were made: where they stand in made_
+  std::string space_, made_;
 };
 
 NewShard write(const Envelope& envelope, bool publish_hostname) {
@@ -185,13 +197,8 @@ NewShard write(const Envelope& envelope, bool publish_hostname) {
                               ->build();
   PARQUET_ASSIGN_OR_THROW(const auto sink, arrow::io::BufferOutputStream::Create());
   const auto file = parquet::ParquetFileWriter::Open(sink, schema, properties);
-  parquet::RowGroupWriter* const group = file->AppendRowGroup();
-  ShardWriter writer(source);
-  for (size_t column = 0; column < columns().size(); ++column) {
-    parquet::ColumnWriter* const cells = group->NextColumn();
-    writer.write(column, *cells);
-    cells->Close();
-  }
+  parquet::RowGroupWriter* const group = file->AppendBufferedRowGroup();
+  ShardWriter(source).write(*group);
   group->Close();
   CanonicalEnvelope canonical = canonical_envelope(envelope, kFooterEnvelopeMax);
   if (!canonical.text) {
