@@ -187,8 +187,9 @@ TEST_F(CampaignRun, AServerThatIsNeverReadyAborts) {
 }
 
 TEST_F(CampaignRun, AServerThatOnlyWaitsIsNotReady) {
-  const CellRecord record = run_one(manifest(
-      R"({"argv":["sleep","1000"],"ready_url":"http://127.0.0.1:${port}/","ready_timeout_seconds":1})"));
+  const CellRecord record =
+      run_one(manifest(R"({"argv":["sleep","1000"],"ready_url":"http://127.0.0.1:${port}/",)"
+                       R"("ready_timeout_seconds":1})"));
   EXPECT_EQ(record.status, CellStatus::aborted);
   EXPECT_EQ(record.reason_code, "CAMPAIGN-SERVER-NOT-READY");
 }

@@ -108,6 +108,9 @@ bool wait_for_end(pid_t server, int events_fd, int life_fd, int timeout_ms, int&
 
 [[noreturn]] void run_keeper(const Prepared& prepared) {
   setsid();  // away from the terminal: Ctrl-C is the campaign's to handle
+#if defined(__linux__)
+  prctl(PR_SET_NAME, "assay-keeper");
+#endif
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(number, SIG_IGN);
   close_from(3, prepared.log_fd, prepared.life_fd, prepared.report_fd);
   const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
