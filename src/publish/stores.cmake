@@ -1,5 +1,6 @@
-# The stores behind a server (s3://, hf://): part of the library `publish` where libcurl is there.
-find_package(CURL QUIET)
+# The stores behind a server (s3://, hf://): part of the library `publish` where libcurl is there. 7.88 is the first
+# that signs every header we send.
+find_package(CURL 7.88 QUIET)
 if(CURL_FOUND)
   target_sources(publish PRIVATE
     encoding.cpp http_client.cpp http_retry.cpp hub_api.cpp hub_folder.cpp hub_place.cpp hub_store.cpp
@@ -9,5 +10,5 @@ if(CURL_FOUND)
   target_compile_definitions(publish PRIVATE ASSAY_HAVE_CURL)
   target_link_libraries(publish PRIVATE CURL::libcurl OpenSSL::Crypto)
 else()
-  message(STATUS "libcurl not found: s3:// and hf:// stores are left out (tools/setup.sh build brings it)")
+  message(STATUS "libcurl 7.88 not found: s3:// and hf:// stores are left out (tools/setup.sh build brings it)")
 endif()

@@ -1,6 +1,6 @@
 # The stores behind a server: against servers of our own, and against others' where there are any
 # (ASSAY_MOTO_SERVER, ASSAY_S3_SERVER, ASSAY_HUB_PYTHON).
-find_package(CURL QUIET)
+find_package(CURL 7.88 QUIET)
 if(CURL_FOUND)
   add_house_test(publish_http_test LABEL unit SOURCES http_client_test.cpp LIBRARIES publish store_servers)
   foreach(kind s3 hub)
