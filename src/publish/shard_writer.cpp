@@ -193,6 +193,7 @@ NewShard write(const Envelope& envelope, bool publish_hostname) {
                               .compression(parquet::Compression::ZSTD)
                               ->version(parquet::ParquetVersion::PARQUET_2_6)
                               ->set_size_statistics_level(parquet::SizeStatisticsLevel::None)
+                              ->disable_statistics("tags_json")
                               ->created_by("assay-publish")
                               ->build();
   PARQUET_ASSIGN_OR_THROW(const auto sink, arrow::io::BufferOutputStream::Create());

@@ -84,8 +84,6 @@ Result<std::unique_ptr<Store>> open_for_publishing(const cli::Invocation& invoca
     TRY(bytes, read_file(*path, 4096));
     options.token = std::string(trim(bytes));
   }
-  if (options.create_pr && !url.starts_with("hf://"))
-    return Refusal(kStoreUrl, cat("`", url, "` has no pull requests (--create-pr)"));
   return open_store(url, options);
 }
 
@@ -101,46 +99,54 @@ int run(const cli::Invocation& invocation) {
       return invocation.refuse_usage(
           "missing required --store (or --repo-id, or MLX_BENCH_REPO_ID, or --dry-run)");
     }
+    if (invocation.has("--create-pr") && !url->starts_with("hf://"))
+      return invocation.refuse_usage(cat("--create-pr: `", *url, "` has no pull requests"));
     auto opened = open_for_publishing(invocation, *url, log);
-    if (!opened) return log.refuse(opened.refusal(), kExitPublish);
+    if (!opened) {
+      // A store that cannot be is a wrong command line; one that lacks its key is a failure.
+      const std::string_view code = opened.refusal().code;
+      const bool usage = code == kStoreUrl.code || code.starts_with("FILE-");
+      return log.refuse(opened.refusal(), usage ? kExitInput : kExitPublish);
+    }
     store = *std::move(opened);
   }
   for (const Envelope& full : converted.envelopes) {
     const std::optional<Envelope> strict =
         invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
     const Envelope& envelope = strict ? *strict : full;
-    const auto bytes = write_shard(envelope, invocation.has("--publish-hostname"));
-    if (!bytes) return log.refuse(bytes.refusal(), kExitPublish);
-    const std::string path = shard_path(envelope, *bytes, invocation.has("--long-hash") ? 16 : 8);
+    const auto shard = make_shard(envelope, invocation.has("--publish-hostname"));
+    if (!shard) return log.refuse(shard.refusal(), kExitPublish);
+    const std::string& bytes = shard->bytes;
+    const std::string path = shard_path(envelope, bytes, invocation.has("--long-hash") ? 16 : 8);
     if (const auto folder = invocation.text("--out")) {
       const std::filesystem::path base =
           std::filesystem::path(*folder) / std::filesystem::path(path).filename();
-      auto written = write_file_atomic(base, *bytes);
+      auto written = write_file_atomic(base, bytes);
       if (written)
         written = write_file_atomic(std::filesystem::path(base).replace_extension(".json"),
                                     json::write(to_json(envelope), {.indent = 2}) + "\n");
       if (!written) return log.refuse(written.refusal(), kExitPublish);
     }
     if (dry_run) {
-      log.info(cat("dry run: ", path, ", ", bytes->size(), " bytes, ",
+      log.info(cat("dry run: ", path, ", ", bytes.size(), " bytes, ",
                    std::max<size_t>(envelope.results.size(), 1), " rows; nothing was stored"));
       std::cout << path << "\n";
       continue;
     }
-    const auto entry = index_entry(invocation, full, path, envelope_sha256(envelope));
+    const auto entry = index_entry(invocation, full, path, shard->envelope_sha256);
     if (!entry) return log.refuse(entry.refusal(), kExitPublish);
     // The entry goes with the shard, or after it: an index never names what is not there.
     // Publishing the same file again mends an index whose append was cut off.
     const auto stored =
-        publish_with_entry(*store, {path, *bytes}, *entry,
+        publish_with_entry(*store, {path, bytes}, *entry,
                            cat("feat: add ", full.text("suite"), " run for ", full.text("model")));
     if (!stored) return log.refuse(stored.refusal(), kExitPublish);
     if (stored->outcome == PutOutcome::already_there) {
       log.info(cat("already published: ", path));
     } else {
-      log.info(cat("published ", path, " (", bytes->size(), " bytes) to ", store->url()));
+      log.info(cat("published ", path, " (", bytes.size(), " bytes) to ", store->url()));
       // The feed is derived: what is wrong with it is said, and the shard stays published.
-      const auto fed = append_events(default_events_path(), path, *bytes);
+      const auto fed = append_events(default_events_path(), path, bytes);
       if (!fed) log.warning(cat("the event feed was not written: ", fed.refusal().text()));
     }
     if (!stored->remark.empty()) log.info(cat("pull request: ", stored->remark));
