@@ -8,7 +8,7 @@ import { downloads, nothingHere, runLink, statusList } from "./parts.js";
 
 const kBarsMax = 24;       // of the first group; later ones are cut sooner
 const kBarsMaxLater = 8;
-const kGroupsMax = 12;
+const kGroupsMax = 8;
 
 export function compareTab(ctx, main) {
   const { store, rows, state, combo } = ctx;

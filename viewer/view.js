@@ -51,12 +51,20 @@ export function createView(root) {
     document.title = `${kTabNames[state.tab]} · ${store.index.title ?? "Assay record"}`;
     if (state.tab !== "run") main.append(selectors(ctx));
     kTabViews[state.tab](ctx, main);
+    if (innerWidth < 620) showTab(root);
     if (focus) root.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
   }
   function announce(text) {
     live.textContent = text;
   }
   return { render, announce };
+}
+
+// On a narrow screen the row of tabs scrolls: the chosen one is in view.
+function showTab(root) {
+  const list = root.querySelector(".tabs");
+  const tab = list.querySelector("[aria-selected=true]");
+  list.scrollLeft = tab.offsetLeft - list.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
 }
 
 function bestSuite(suites) {

@@ -112,6 +112,7 @@ test("pair: a ratio only in one session under one regime, and the field that dif
 test("filters narrow each other and the address holds them", () => on("#tab=compare", async (page, at) => {
   const open = (name) => page.locator(`[data-key="g-${name}"]`).click();
   await open("campaign");
+  await page.waitForSelector("[data-key^='f-campaign-']");
   const before = await page.locator("[data-key^='f-campaign-']").count();
   await page.locator("[data-key='f-model-Qwen3-8B-4bit']").check();
   assert.ok(await page.locator("[data-key^='f-campaign-']").count() < before);
