@@ -66,7 +66,9 @@ TEST(HttpClient, LargeRepliesAndSilenceAreRefused) {
   LoopbackServer server([&](const WireRequest&) { return reply; });
   HttpRequest request = get(server.url() + "/path?signature=topsecret");
   request.reply_bytes_max = 1000;
-  const auto client = curl_client({.whole = std::chrono::milliseconds(200)});
+  const auto client = curl_client();
+  // Only silence runs into this deadline; whatever answers is asked by the patient client.
+  const auto hasty = curl_client({.whole = std::chrono::milliseconds(200)});
   EXPECT_EQ(client->send(request).refusal().code, "STORE-REPLY");
   request.reply_bytes_max = 1001;
   EXPECT_TRUE(client->send(request));
@@ -74,7 +76,7 @@ TEST(HttpClient, LargeRepliesAndSilenceAreRefused) {
   EXPECT_FALSE(client->send(request));
   for (const auto fault : {WireReply::silent, WireReply::lost, WireReply::cut_short}) {
     reply = {.body = "hello there", .fault = fault};
-    const auto failed = client->send(request);
+    const auto failed = (fault == WireReply::silent ? hasty : client)->send(request);
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.refusal().code, "STORE-UNREACHABLE");
     EXPECT_EQ(failed.refusal().detail.find("topsecret"), std::string::npos);

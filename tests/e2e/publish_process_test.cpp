@@ -226,11 +226,14 @@ TEST_F(PublishProcess, AProofOfTheWeightsFromAFile) {
 }
 
 TEST_F(PublishProcess, WrongCommandLines) {
+  const std::string url = "file://" + (folder_ / "out").string();
   EXPECT_EQ(publish({}).exit_code, 2);
-  EXPECT_EQ(publish({"--store", "ftp://x"}).exit_code, 4);
-  EXPECT_EQ(publish({"--store", "file://x", "--repo-id", "a/b"}).exit_code, 2);
-  EXPECT_EQ(publish({"--store", "file://" + (folder_ / "out").string(), "--create-pr"}).exit_code,
-            4);
+  EXPECT_EQ(publish({"--store", "ftp://x"}).exit_code, 2);
+  EXPECT_EQ(publish({"--repo-id", "no-owner"}).exit_code, 2);
+  EXPECT_EQ(publish({"--store", url, "--repo-id", "a/b"}).exit_code, 2);
+  EXPECT_EQ(publish({"--store", url, "--create-pr"}).exit_code, 2);
+  EXPECT_EQ(publish({"--repo-id", "a/b", "--token-file", "/nonexistent"}).exit_code, 2);
+  EXPECT_EQ(publish({"--store", url, "--log-level", "LOUD"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 

@@ -88,14 +88,18 @@ TEST(S3, PublishesOnceAndReadsBack) {
 TEST(S3, SignsNamesThatNeedEncoding) {
   FakeObjectStore server;
   Client client(server);
-  const auto store = client.open("s3://bench");
+  const auto store = client.open("s3://bench/team a+b/ü");
   for (const char* path :
        {"data/run a+b&c=d.parquet", "data/ü/100%.parquet", "data/(x)~'*!.parquet"}) {
     const auto stored = store->put_once(path, path);
     ASSERT_TRUE(stored) << stored.refusal().text();
-    EXPECT_EQ(server.objects.count(path), 1u) << path;
+    EXPECT_EQ(server.objects.count(std::string("team a+b/ü/") + path), 1u) << path;
     EXPECT_EQ(**store->get(path), path);
   }
+  const auto files = store->list("data");
+  ASSERT_TRUE(files) << files.refusal().text();
+  EXPECT_EQ(files->size(), 3u);
+  EXPECT_EQ(files->front().path, "data/(x)~'*!.parquet");
 }
 
 TEST(S3, AnEmptyFileIsAFile) {
