@@ -28,7 +28,7 @@ export function compareTab(ctx, main) {
   shown.forEach((group, at) => main.append(groupSection(ctx, group, verdicts, at === 0 ? kBarsMax : kBarsMaxLater)));
   if (groups.length > shown.length) {
     main.append(h("button", { class: "button", "data-key": "all-groups", onclick: () => { ctx.ui.all.add("groups"); ctx.redraw(); } },
-      `Show ${formatCount(groups.length - shown.length)} more groups of other conditions`));
+      groups.length - shown.length === 1 ? "Show 1 more group of other conditions" : `Show ${formatCount(groups.length - shown.length)} more groups of other conditions`));
   }
   main.append(statusList(ctx));
 }
