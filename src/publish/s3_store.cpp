@@ -160,7 +160,8 @@ class S3Store final : public Store {
     HttpReply& reply = answer.reply;
     if (reply.status == 404 && s3_error(reply).code != "NoSuchBucket")
       return std::optional<Object>();
-    if (!reply.ok()) return problem(reply, "s3:GetObject", kStoreRead);
+    // Without s3:ListBucket a store calls what is missing forbidden.
+    if (!reply.ok()) return problem(reply, "s3:GetObject or s3:ListBucket", kStoreRead);
     const std::string digest = sha256_hex(reply.body);
     const auto noted = reply.header("x-amz-meta-sha256");
     if (noted && *noted != digest) {
