@@ -122,6 +122,7 @@ export const kMetrics = {
   composite: ["Composite gain", "prefill and decode gains, weighted as the contract says"],
   decode_gain: ["Decode gain", "control seconds per token ÷ candidate seconds per token"],
   prefill_gain: ["Prefill gain", "control seconds per token ÷ candidate seconds per token"],
+  control_ratio: ["Candidate ÷ control", "the figure that the row names, over the control's, measured in one session"],
   spec_decode_acceptance_rate: ["Draft acceptance", "accepted ÷ drafted tokens"],
   spec_decode_acceptance_length: ["Accepted length", "tokens accepted a step"],
   answered_rate: ["Answered", "share of runs whose answer was not empty"],

@@ -160,6 +160,7 @@ export function campaignMatrix(store, pass, id) {
       cell.status = statusOf(store, cell.shard);
       cell.reason = reasonOf(store, cell.shard);
       cell.name = shardName(store, cell.shard);
+      cell.contact = store.json.cache[cell.shard]?.initial_model_state ?? null;
       cell.figures = cell.status === "success" ? cellFigures(store, cell.shard) : {};
       counts.set(cell.status, (counts.get(cell.status) ?? 0) + 1);
     }

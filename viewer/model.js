@@ -22,7 +22,7 @@ export const kRegimeNames = {
 };
 
 // Settings of a tool that make two rows of one run different measurements.
-const kConfigTags = ["track_id", "n_threads", "n_batch", "n_ubatch", "n_gpu_layers", "n_depth", "n_prompt", "n_gen", "type_k",
+const kConfigTags = ["track_id", "ratio_of", "n_threads", "n_batch", "n_ubatch", "n_gpu_layers", "n_depth", "n_prompt", "n_gen", "type_k",
   "type_v", "flash_attn", "split_mode", "strategy", "streams", "rate", "request_rate", "max_concurrency", "concurrency",
   "width", "prompt_set", "phase", "effective_spec_mode", "num_fewshot", "n_limit", "max_gen_toks", "task_version"];
 

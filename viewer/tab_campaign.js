@@ -1,6 +1,6 @@
 // Campaign: what was planned as a matrix, profile and window down, prompt length across; what became of each cell.
 import { download, emptyNote, h, statusChip, statusNames } from "./dom.js";
-import { clip, formatCount, formatDay, formatNumber, formatValue, toCsv, toJson } from "./format.js";
+import { clip, formatCount, formatDay, formatNumber, formatValue, isMissing, toCsv, toJson } from "./format.js";
 import { campaignMatrix, campaigns, windowName } from "./layouts.js";
 import { comboOf, flagsOf, statusOf } from "./model.js";
 import { nothingHere, runLink } from "./parts.js";
@@ -24,7 +24,7 @@ export function campaignTab(ctx, main) {
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Profile and window"), matrix.targets.map((t) => h("th", { scope: "col" }, t === null ? "length not stated" : `${formatCount(t)} tokens`)))),
     h("tbody", {}, matrix.lines.map((line) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "model" }, line.profile), h("span", { class: "detail" }, windowName(line.window))),
       matrix.targets.map((t) => h("td", {}, line.cells.has(t) ? tile(ctx, line.cells.get(t)) : h("span", { class: "visually-hidden" }, "no run")))))))));
-  main.append(h("p", { class: "hint" }, "Large: cumulative. Below: decode and prefill. Cold: the first request after the server was ready, never part of a median. An empty cell was not run or is not published."));
+  main.append(h("p", { class: "hint" }, "Large: cumulative. Below: decode and prefill. The first request to a server is never part of a median; a cell says whether the model was loaded by then. An empty cell was not run or is not published."));
 }
 
 function tile(ctx, cell) {
@@ -37,6 +37,7 @@ function tile(ctx, cell) {
        h("span", { class: "detail" }, [f.decode !== undefined && `decode ${formatNumber(store.value[f.decode], "tok/s")}`, f.prefill !== undefined && `prefill ${formatNumber(store.value[f.prefill], "tok/s")}`].filter(Boolean).join(" · ")),
        f.ttft !== undefined && h("span", { class: "detail" }, `first token ${text(f.ttft)}`),
        f.cold !== undefined && h("span", { class: "detail cold" }, `cold ${text(f.cold)}`),
+       f.cold === undefined && !isMissing(cell.contact) && h("span", { class: "detail cold" }, `model at first contact: ${cell.contact}`),
        f.cumulative !== undefined && flagsOf(store, f.cumulative).map((x) => h("span", { class: "chip bad" }, x))];
   return runLinkTile(ctx, cell, body);
 }

@@ -50,12 +50,14 @@ function pairCard(ctx, pair) {
   const { shard, row, control, result, other } = pair;
   const combo = row === null ? { metric: String(control.metric), unit: String(control.unit), basis: "" } : comboOf(store, row);
   const interval = row === null ? null : gainInterval(store, shard, combo);
+  const ratios = otherRatios(store, shard, combo.metric);
   return h("li", { class: result.ok ? "card pair" : "card pair no" },
     h("div", { class: "head" }, h("span", { class: "model" }, store.dims.model.at(shard) ?? "(no model)"),
       h("span", { class: "detail" }, `${describeMetric(combo.metric).label}, ${unitName(combo.unit)}${combo.basis ? `, ${basisName(combo.basis)}` : ""}`),
       h("span", { class: "detail" }, row === null ? "" : regimeText(store, row)),
       h("span", { class: "detail" }, "candidate ", runLink(ctx, shard, formatTime(store.time[shard])), other !== undefined ? [" · control ", runLink(ctx, store.rowShard[other], formatTime(store.time[store.rowShard[other]]))] : " · control measured inside the run")),
     row === null ? refusalList(result.refusals) : verdictLine(ctx, combo, row, result, formatValue(store.value[row], combo.unit), formatValue(other === undefined ? control.value : store.value[other], combo.unit), interval),
+    result.ok && ratios.length > 0 && h("dl", { class: "inline" }, ratios.map(([name, value]) => [h("dt", {}, name), h("dd", {}, `${formatNumber(value, "x")}×`)])),
     result.ok && interval && h("div", { class: "with-interval" }, intervalChart({ value: interval.value, low: interval.low, high: interval.high, text: (v) => `${formatNumber(v, "x")}×` }),
       h("p", { class: "hint" }, `${interval.name}: ${formatNumber(interval.value, "x")}×, ${interval.kind} ${formatNumber(interval.low, "x")} to ${formatNumber(interval.high, "x")}`)));
 }
@@ -70,6 +72,16 @@ function gainInterval(store, shard, combo) {
     if (interval) return { ...interval, value: store.value[row], name: describeMetric(c.metric).label };
   }
   return null;
+}
+
+// Ratios of the run's other figures, as it reports them itself.
+function otherRatios(store, shard, metric) {
+  const out = [];
+  for (const row of rowsOfShard(store, shard)) {
+    const of = tagsOf(store, row).ratio_of;
+    if (comboOf(store, row)?.metric === "control_ratio" && of !== undefined && of !== metric) out.push([describeMetric(of).label, store.value[row]]);
+  }
+  return out;
 }
 
 function picker(ctx) {

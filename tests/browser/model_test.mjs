@@ -160,6 +160,12 @@ test("series: the latest run of each; efforts, windows and settings are never av
   assert.deepEqual(values, [20, 30, 50, 60, 70, 80]);
 });
 
+test("series: ratios of different figures of one run stay apart", () => {
+  const ratio = (of, value) => ({ name: "throughput_probe", metric: "control_ratio", value, unit: "x", tags: { ratio_of: of } });
+  const { store, rows } = opened([makeRun("a", { rows: [ratio("ttft_p50_ms", 0.9), ratio("throughput_total_toks_per_s", 1.1)] })]);
+  assert.deepEqual(model.seriesOf(store, rows).map((s) => [s.detail, store.value[s.latest]]), [["ratio of ttft_p50_ms", 0.9], ["ratio of throughput_total_toks_per_s", 1.1]]);
+});
+
 test("series: runs with an incomplete regime never merge", () => {
   const loose = { prefix_policy: null, cache_json: null };
   const { store, rows } = opened([makeRun("a", loose), makeRun("b", loose), makeRun("c"), makeRun("d")]);
