@@ -161,7 +161,7 @@ export function verdict(points, unit) {
         continue;
       }
       const gap = Math.abs(a.value - b.value);
-      const agrees = unit === "ratio" ? gap <= 0.10 : gap <= 0.15 * Math.abs((a.value + b.value) / 2);
+      const agrees = unit === "ratio" ? gap <= 0.10 : a.value > 0 && b.value > 0 && gap <= 0.15 * ((a.value + b.value) / 2);
       if (agrees && a.time - last >= kDaysApart * 864e5) {
         ++valid;
         last = a.time;

@@ -304,6 +304,7 @@ test("verdict: four agreeing pairs, five days apart, in each environment", () =>
   assert.equal(verdict(pair(0, 100, 120), "tok/s").isolated, 0);
   assert.equal(verdict(pair(0, 100, 115), "tok/s").isolated, 1);
   assert.equal(verdict([...pair(0, 100, 100), ...pair(4, 100, 100)], "tok/s").isolated, 1);
+  assert.equal(verdict(pair(0, 0, 0), "tok/s").isolated, 0);  // two zeros agree on nothing
   // Bounded rates: 0.10 apart at most.
   assert.equal(verdict(pair(0, 0.5, 0.59), "ratio").isolated, 1);
   assert.equal(verdict(pair(0, 0.5, 0.61), "ratio").isolated, 0);
