@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <latch>
+#include <system_error>
 #include <thread>
 
 #include "base/text.h"
@@ -338,12 +339,19 @@ struct Probe::State : ProbeState {
     std::latch start(options.width);
     std::vector<std::thread> threads;
     for (size_t i = 0; i < width; ++i) {
-      threads.emplace_back([this, i, &start] {
-        start.arrive_and_wait();
-        concurrent[i] = send_prompt(repetitions, options.max_tokens, 0);
-      });
+      try {
+        threads.emplace_back([this, i, &start] {
+          start.arrive_and_wait();
+          if (!stopped) concurrent[i] = send_prompt(repetitions, options.max_tokens, 0);
+        });
+      } catch (const std::system_error& error) {
+        stop(CellStatus::aborted, Refusal(kWidth, cat("thread ", i + 1, ": ", error.what())));
+        start.count_down(static_cast<std::ptrdiff_t>(width - i));
+        break;
+      }
     }
     for (std::thread& thread : threads) thread.join();
+    if (stopped) return false;
     bool good = true;
     for (MeasuredRun& run : concurrent) {
       if (run.record.http_status == 429) too_many_requests = true;

@@ -140,6 +140,9 @@ inline constexpr RefusalInfo kVerdictInput{
     "VERDICT-NO-RUNS", "No measured cells were found to judge.",
     "Name folders of campaigns that hold finished cells (throughput.json)."};
 
+inline constexpr RefusalInfo kWidth{"LOAD-WIDTH", "The system gives too few threads for the batch.",
+                                    "Ask for a smaller --width, or raise the limit on processes."};
+
 inline constexpr const RefusalInfo* kLoadRefusals[] = {&kUrl,
                                                        &kConnect,
                                                        &kTimeout,

@@ -77,14 +77,26 @@ TEST_F(LoadProbe, SuccessIsZeroWithAFileAndAShortReport) {
   EXPECT_EQ(text("cell_status"), "success");
 }
 
-TEST_F(LoadProbe, JsonIsTheDocumentAndQuietIsQuiet) {
+TEST_F(LoadProbe, JsonNamesTheRefusal) {
+  const auto result = e2e::run_process(
+      request(cat("http://127.0.0.1:", support::unused_port(), "/v1"), {"--json", "--quiet"}));
+  const auto parsed = json::parse(result.out);
+  ASSERT_TRUE(parsed);
+  EXPECT_FALSE(parsed->find("ok")->boolean());
+  EXPECT_EQ(parsed->find("refusal")->string(), "LOAD-CONNECT");
+  EXPECT_EQ(parsed->find("exit")->literal(), "4");
+  EXPECT_EQ(result.exit_code, 4);
+}
+
+TEST_F(LoadProbe, JsonHoldsTheDocumentAndQuietIsQuiet) {
   ChatModel model;
   const auto result = e2e::run_process(request(model.server().base_url(), {"--json", "--quiet"}));
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "");
   const auto parsed = json::parse(result.out);
   ASSERT_TRUE(parsed);
-  EXPECT_TRUE(*parsed == document());
+  EXPECT_TRUE(parsed->find("ok")->boolean());
+  EXPECT_TRUE(*parsed->find("probe") == document());
 }
 
 TEST_F(LoadProbe, WithoutOutTheFileHasTheTimeInItsName) {

@@ -178,8 +178,7 @@ std::string summary(const ProbeResult& result, const std::string& file) {
   return cat(text, "  file: ", file, "\n");
 }
 
-int exit_code(const ProbeResult& result, bool unwritten) {
-  if (unwritten) return cli::kInputOutput;
+int exit_code(const ProbeResult& result) {
   if (g_signal != 0) return 128 + static_cast<int>(g_signal);
   // Nothing was measured yet: it is the endpoint that has to be seen to first.
   const bool first_contact = result.phase == "model-list" || result.phase == "readiness";
@@ -212,12 +211,20 @@ int run(const cli::Invocation& invocation) {
 
   const ProbeResult result = run_probe(std::move(options));
   if (unwritten) return invocation.refuse(*result.problem, cli::kInputOutput);
+  const int exit = exit_code(result);
   if (invocation.json()) {
-    std::cout << json::write(result.document) << "\n";
+    json::Value report = json::Value::object({{"ok", exit == cli::kOk}, {"exit", exit}});
+    if (result.problem) {
+      report.set("refusal", result.problem->code);
+      report.set("detail", result.problem->detail);
+    }
+    report.set("file", file);
+    report.set("probe", result.document);
+    std::cout << json::write(report) << "\n";
   } else {
     std::cout << summary(result, file);
   }
-  return exit_code(result, unwritten);
+  return exit;
 }
 
 }  // namespace
