@@ -68,7 +68,7 @@ export function curveChart(box, { time, curves, marks = [], yText, xText, show, 
     },
     axes: [
       time ? { ...axis, space: 70, values: (_, list) => timeTicks(list, highest - lowest) } : { ...axis, filter: (_, list) => list, splits: () => xs.filter((x, i) => i === 0 || Math.log2(x) - Math.log2(xs[i - 1]) > 0.28), values: (_, list) => list.map(xText) },
-      { ...axis, size: 58, values: (_, list) => list.map(yText) },
+      { ...axis, size: (_, values) => 22 + 7.4 * Math.max(3, ...(values ?? []).map((v) => String(v).length)), values: (_, list) => list.map(yText) },
     ],
     series: [{}, ...curves.map((c) => {
       const color = curveColor(c.color);

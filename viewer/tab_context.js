@@ -8,6 +8,7 @@ import { flagsOf, reasonOf, regimeText, shardName, statusOf, statusRuns } from "
 import { downloads, nothingHere, runLink } from "./parts.js";
 
 const kListMax = 60;
+const kTilesMax = 9;
 const kNames = { cumulative: "Cumulative throughput", decode: "Decode rate", prefill: "Prefill rate", ttft: "Time to first token" };
 
 const short = (tokens) => (tokens >= 10000 ? `${Math.round(tokens / 1000)}k` : tokens >= 1000 ? `${(tokens / 1000).toFixed(1).replace(/\.0$/, "")}k` : String(tokens));
@@ -67,8 +68,9 @@ function tiles(ctx, runs) {
   }
   return h("section", { class: "card", "aria-label": "Lengths without a figure" }, h("h2", {}, "Lengths without a figure"),
     [...byTarget].sort((a, b) => a[0] - b[0]).map(([target, shards]) => h("div", { class: "tile-row" }, h("h3", {}, `${formatCount(target)} tokens`),
-      h("ul", { class: "tiles" }, shards.slice(0, 30).map((shard) => h("li", { class: "tile" },
+      h("ul", { class: "tiles" }, shards.slice(0, kTilesMax).map((shard) => h("li", { class: "tile" },
         runLink(ctx, shard, statusChip(statusOf(store, shard)), h("span", { class: "model" }, store.shards.at("campaign_profile", shard) ?? store.dims.model.at(shard) ?? ""),
           h("span", { class: "detail" }, windowName(store.shards.at("context_configured_window_tokens", shard)))),
-        reasonOf(store, shard) && h("p", { class: "reason" }, clip(reasonOf(store, shard), 240))))))));
+        reasonOf(store, shard) && h("p", { class: "reason" }, clip(reasonOf(store, shard), 240))))),
+      shards.length > kTilesMax && h("p", { class: "more" }, `and ${formatCount(shards.length - kTilesMax)} more: filter to see them`))));
 }
