@@ -58,9 +58,11 @@ std::string guidellm_request(Figures& f, size_t index) {
 }
 
 std::string lm_eval_task(Figures& f, size_t index) {
-  return cat(R"("task_)", index, R"(": {"alias": "task )", index, R"(", "acc,none": )", f.text(1),
-             R"(, "acc_stderr,none": )", f.text(0.01), R"(, "acc_norm,none": )", f.text(1),
-             R"(, "acc_norm_stderr,none": "N/A"})");
+  std::string description;
+  for (int i = 0; i < 30; ++i) description += "Answer the question in one word. {{question}}\\n";
+  return cat(R"("task_)", index, R"(": {"task": "task )", index,
+             R"(", "fewshot_delimiter": "\n\n",)", R"("doc_to_text": ")", description,
+             R"(", "num_fewshot": 5, "metadata": {"version": )", f.text(3), "}}");
 }
 
 std::string llama_bench_record(Figures& f, size_t index) {
@@ -121,9 +123,9 @@ const Shape& shape_of(std::string_view kind) {
            R"(, "total_token_count": )", distribution(f, 300), R"(, "time_to_first_token_ms": )",
            distribution(f, 90), R"(}, "requests": {"successful": [)"),
        "]}}]}", guidellm_request},
-      {"lm-eval", "tasks",
+      {"lm-eval", "the configurations of its tasks",
        R"({"config": {"model": "hf", "model_args": "pretrained=m"}, "date": 1724620000.5,
- "model_name": "m", "results": {)",
+ "model_name": "m", "results": {"t": {"acc,none": 0.5}}, "configs": {)",
        "}}", lm_eval_task},
       {"vllm", "per-request lists (--save-detailed)",
        R"({"date": "20260801-101010", "model_id": "m", "num_prompts": 8, "completed": 8, "failed": 0,
@@ -139,12 +141,11 @@ const Shape& shape_of(std::string_view kind) {
        "]}", probe_run},
       {"bench-serve", "runs", "[", "]", serve_run},
       {"llama-bench", "records (JSON lines)", "", "\n", llama_bench_record, "\n"},
-      {"genai-perf", "telemetry",
+      {"genai-perf", "sessions",
        cat(R"({"input_config": {"model_names": ["m"]}, "request_throughput": {"unit": "requests/sec", "avg": 5.5},
  "output_token_throughput": {"unit": "tokens/sec", "avg": 82.5}, "time_to_first_token": )",
-           summary(f, 90), R"(, "telemetry_stats": {"gpu_power_usage": {"unit": "W", "gpu0": )",
-           summary(f, 300), R"(}, "gpu_memory_used": {"unit": "GB", )"),
-       "}}}", gpu_series},
+           summary(f, 90), R"(, "sessions": {)"),
+       "}}", gpu_series},
       {"aiperf", "telemetry",
        cat(R"({"schema_version": "1.3", "aiperf_version": "0.10.0", "input_config": {"models": {"items": [{"name": "m"}]}},
  "request_throughput": {"unit": "requests/sec", "avg": 5.5}, "total_token_throughput": {"unit": "tokens/sec",

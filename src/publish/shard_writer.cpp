@@ -53,7 +53,9 @@ class ShardWriter {
     std::vector<size_t> varying;
     for (size_t column = 0; column < columns().size(); ++column) {
       if (source_.is_constant(column)) {
-        write_constant(column, *group.column(static_cast<int>(column)));
+        parquet::ColumnWriter* const writer = group.column(static_cast<int>(column));
+        write_constant(column, *writer);
+        writer->Close();  // frees its levels; its encoded pages wait for the group's end
       } else {
         varying.push_back(column);
       }

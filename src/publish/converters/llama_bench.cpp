@@ -318,13 +318,18 @@ Draft draft_of(const std::string& model, const std::vector<const Record*>& recor
 Result<std::vector<Draft>> convert_llama_bench(const ToolFile& file, const RunContext&) {
   std::vector<Record> records;
   if (!file.values.empty()) {
+    const auto add = [&records](const json::Value& item) -> Status {
+      if (!item.is_object()) return wrong("expected objects");
+      TRY(record, record_of(item));
+      records.push_back(std::move(record));
+      return {};
+    };
     for (const json::Value& value : file.values) {
-      const std::vector<json::Value> single = {value};
-      for (const json::Value& item : value.is_array() ? value.items() : single) {
-        if (!item.is_object()) return wrong("expected objects");
-        TRY(record, record_of(item));
-        records.push_back(std::move(record));
+      if (!value.is_array()) {
+        TRY_DO(add(value));
+        continue;
       }
+      for (const json::Value& item : value.items()) TRY_DO(add(item));
     }
   } else {
     const std::string_view text = trim(file.text);
