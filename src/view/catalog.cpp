@@ -263,6 +263,10 @@ Status Catalog::read_new(const std::vector<publish::StoredFile>& files) {
 }
 
 Result<Index> Catalog::list() {
+  // Before the shards: an entry is written after its shard, so that none seen here can be in vain
+  // only because somebody is publishing.
+  RunIndexState run_index;
+  read_index(*store_, run_index);
   TRY(listed, store_->list(kFolder));
   std::vector<publish::StoredFile> files;
   std::vector<std::string> nested;
@@ -282,8 +286,6 @@ Result<Index> Catalog::list() {
         {path, Refusal(kShardName, "it lies in a folder below data/").text(), false});
   }
   index.store = mended_utf8(url_);
-  RunIndexState run_index;
-  read_index(*store_, run_index);
   index.state = run_index.state;
   index.state_problem = run_index.problem;
   if (run_index.state == "ok") {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/json.h"
@@ -202,7 +203,7 @@ Tags tags_of(const publish::Shard& shard, size_t row) {
   } else {
     for (size_t i = 0; i < shard.names.size(); ++i) {
       if (!shard.names[i].starts_with("tag_")) continue;
-      const Cell value = as_type(shard.cells[i][row], publish::ColumnType::text);
+      const Cell value = as_type(shard.at(i, row), publish::ColumnType::text);
       if (const auto* word = std::get_if<std::string>(&value))
         tags.emplace_back(shard.names[i].substr(4), *word);
     }
@@ -216,20 +217,22 @@ Result<Table> table_of(const publish::Shard& shard, bool list_rows,
                        std::vector<std::string>& unknown) {
   std::map<std::string_view, size_t> place;
   for (size_t i = 0; i < shard.names.size(); ++i) place.emplace(shard.names[i], i);
-  std::vector<const std::vector<Cell>*> source(publish::columns().size(), nullptr);
+  std::vector<std::optional<size_t>> source(publish::columns().size());
   for (size_t column = 0; column < source.size(); ++column) {
     const auto found = place.find(publish::columns()[column].name);
-    if (found != place.end()) source[column] = &shard.cells[found->second];
+    if (found != place.end()) source[column] = found->second;
   }
   const auto cell = [&](size_t column, size_t row) -> Cell {
-    if (source[column] == nullptr) return {};
-    return as_type((*source[column])[row], publish::columns()[column].type);
+    if (!source[column]) return {};
+    return as_type(shard.at(*source[column], row), publish::columns()[column].type);
   };
   Table table;
   table.envelope_sha256 = shard.envelope_sha256;
   for (const size_t column : run_columns()) {
     table.run.push_back(shard.rows > 0 ? cell(column, 0) : Cell());
-    for (size_t row = 1; source[column] != nullptr && row < shard.rows; ++row) {
+    // A column that says one thing has one cell.
+    const bool varies = source[column] && shard.cells[*source[column]].size() > 1;
+    for (size_t row = 1; varies && row < shard.rows; ++row) {
       if (cell(column, row) == table.run.back()) continue;
       return Refusal(kShardMixed, cat("column `", publish::columns()[column].name,
                                       "` differs between row 0 and row ", row));

@@ -1,34 +1,61 @@
 #include "view/index.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "base/text.h"
 #include "view/facts.h"
 
 namespace assay::view {
+
+size_t Column::slot_of(std::string_view json, size_t hash) const {
+  size_t slot = hash & (slots_.size() - 1);
+  while (slots_[slot] >= 0) {
+    const auto code = static_cast<size_t>(slots_[slot]);
+    if (hashes_[code] == hash && values_[code] == json) break;
+    slot = (slot + 1) & (slots_.size() - 1);
+  }
+  return slot;
+}
+
+void Column::grow() {
+  slots_.assign(std::max<size_t>(slots_.size() * 2, 16), -1);
+  for (size_t code = 0; code < values_.size(); ++code) {
+    size_t slot = hashes_[code] & (slots_.size() - 1);
+    while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = static_cast<int32_t>(code);
+  }
+}
 
 void Column::add(std::string_view json) {
   if (json.empty()) {
     codes_.push_back(-1);
     return;
   }
-  const auto found = places_.find(json);
-  if (found != places_.end()) {
-    codes_.push_back(found->second);
-    return;
+  // Neighbours are often equal, and comparing is cheaper than hashing.
+  if (last_ < 0 || values_[static_cast<size_t>(last_)] != json) {
+    if (values_.size() * 2 >= slots_.size()) grow();
+    const size_t hash = std::hash<std::string_view>()(json);
+    const size_t slot = slot_of(json, hash);
+    if (slots_[slot] < 0) {
+      slots_[slot] = static_cast<int32_t>(values_.size());
+      values_.emplace_back(json);
+      hashes_.push_back(hash);
+    }
+    last_ = slots_[slot];
   }
-  const auto code = static_cast<int32_t>(values_.size());
-  const auto added = places_.emplace(std::string(json), code).first;
-  values_.push_back(&added->first);
-  codes_.push_back(code);
+  codes_.push_back(last_);
 }
 
 std::string_view Column::at(size_t row) const {
   const int32_t code = codes_[row];
-  return code < 0 ? std::string_view() : std::string_view(*values_[static_cast<size_t>(code)]);
+  return code < 0 ? std::string_view() : std::string_view(values_[static_cast<size_t>(code)]);
 }
 
 int32_t Column::find(std::string_view json) const {
-  const auto found = places_.find(json);
-  return found == places_.end() ? -2 : found->second;
+  if (slots_.empty()) return -2;
+  const int32_t code = slots_[slot_of(json, std::hash<std::string_view>()(json))];
+  return code < 0 ? -2 : code;
 }
 
 void Column::append_json(std::string& out) const {
@@ -36,10 +63,10 @@ void Column::append_json(std::string& out) const {
   std::vector<size_t> digits(values_.size() + 1, 2);  // of each code; the last one is -1's
   for (size_t i = 0; i < values_.size(); ++i) digits[i] = cat(i).size();
   size_t plain = 2, coded = 24;  // {"values":[],"codes":[]}
-  for (const std::string* value : values_) coded += value->size() + 1;
+  for (const std::string& value : values_) coded += value.size() + 1;
   for (const int32_t code : codes_) {
     const bool null = code < 0;
-    plain += (null ? kNull : values_[static_cast<size_t>(code)]->size()) + 1;
+    plain += (null ? kNull : values_[static_cast<size_t>(code)].size()) + 1;
     coded += (null ? digits.back() : digits[static_cast<size_t>(code)]) + 1;
   }
   if (plain <= coded) {
@@ -54,7 +81,7 @@ void Column::append_json(std::string& out) const {
   out += "{\"values\":[";
   for (size_t i = 0; i < values_.size(); ++i) {
     if (i != 0) out.push_back(',');
-    out += *values_[i];
+    out += values_[i];
   }
   out += "],\"codes\":[";
   for (size_t i = 0; i < codes_.size(); ++i) {

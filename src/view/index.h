@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace assay::view {
@@ -13,8 +12,6 @@ namespace assay::view {
 class Column {
  public:
   explicit Column(std::string name) : name_(std::move(name)) {}
-  Column(Column&&) = default;  // not copied: values_ points into places_
-  Column& operator=(Column&&) = default;
 
   /// "" = NULL.
   void add(std::string_view json);
@@ -31,14 +28,17 @@ class Column {
   void append_json(std::string& out) const;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
+  [[nodiscard]] size_t slot_of(std::string_view json, size_t hash) const;
+  void grow();
+
   std::string name_;
-  std::vector<const std::string*> values_{};  // keys of places_, in order of appearance
-  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> places_{};
   std::vector<int32_t> codes_{};
+  std::vector<std::string> values_{};  // distinct, in order of appearance
+  // Open addressing: 60,000 distinct tags are too many for a node each. A power of two of slots,
+  // each a code or -1.
+  std::vector<int32_t> slots_{};
+  std::vector<size_t> hashes_{};  // of values_
+  int32_t last_ = -1;             // of the value added last
 };
 
 struct IndexProblem {
