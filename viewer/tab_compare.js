@@ -6,8 +6,8 @@ import { comboOf, compareGroups, flagsOf, intervalOf, nameSeries, regimeText } f
 import { verdictsOf } from "./pairing.js";
 import { downloads, nothingHere, runLink, statusList } from "./parts.js";
 
-const kBarsMax = 24;       // of the first group; later ones are cut sooner
-const kBarsMaxLater = 8;
+const kBarsMax = 16;       // of the first group; later ones are cut sooner
+const kBarsMaxLater = 6;
 const kGroupsMax = 8;
 
 export function compareTab(ctx, main) {
