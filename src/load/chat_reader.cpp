@@ -10,6 +10,7 @@ namespace assay::load {
 namespace {
 
 constexpr size_t kMessageSizeMax = 300;
+constexpr int64_t kCountMax = int64_t{1} << 40;  // no server has counted that far: it is no count
 
 const json::Value* member(const json::Value* value, std::string_view key) {
   return value != nullptr && value->is_object() ? value->find(key) : nullptr;
@@ -18,7 +19,7 @@ const json::Value* member(const json::Value* value, std::string_view key) {
 std::optional<int64_t> count_of(const json::Value* value) {
   if (value == nullptr || !value->is_integer()) return std::nullopt;
   const auto number = parse_int64(value->literal());
-  if (!number || *number < 0) return std::nullopt;
+  if (!number || *number < 0 || *number > kCountMax) return std::nullopt;
   return number;
 }
 

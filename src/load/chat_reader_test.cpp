@@ -87,6 +87,14 @@ TEST(ChatReader, CountsThatAreNotThereStayAbsent) {
   EXPECT_FALSE(record.timings);
 }
 
+TEST(ChatReader, CountsThatNobodyCanHaveCountedAreNoCounts) {
+  const StreamRecord record = read_stream(
+      event(Value::object({{"usage", Value::object({{"prompt_tokens", INT64_MAX},
+                                                    {"completion_tokens", INT64_MAX}})}})));
+  EXPECT_FALSE(record.usage.prompt_tokens);
+  EXPECT_FALSE(record.usage.completion_tokens);
+}
+
 TEST(ChatReader, NegativeOrFractionalCountsAreNoCounts) {
   const StreamRecord record = read_stream(event(Value::object(
       {{"usage", Value::object({{"prompt_tokens", -3}, {"completion_tokens", 1.5}})}})));
