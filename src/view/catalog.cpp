@@ -236,9 +236,11 @@ Status Catalog::read_new(const std::vector<publish::StoredFile>& files) {
     for (size_t i = position++; i < wanted.size(); i = position++)
       wanted[i].second->facts = facts_of(store, wanted[i].first->path);
   };
-  const size_t helpers = std::min<size_t>({std::max(std::thread::hardware_concurrency(), 1U), 8,
-                                           wanted.size() / 16 + 1}) -
-                         1;
+  // Files wait for a CPU, objects behind a server for the wire.
+  constexpr size_t kThreadsMax = 8;
+  const size_t cpus = std::max(std::thread::hardware_concurrency(), 1U);
+  const size_t together = url_.starts_with(kFileScheme) ? std::min(cpus, kThreadsMax) : kThreadsMax;
+  const size_t helpers = std::min(together, wanted.size() / 16 + 1) - 1;
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < helpers; ++i) {
     // A store answers one call at a time: each thread has its own.

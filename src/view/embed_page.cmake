@@ -1,10 +1,10 @@
 # Puts the page's files into the program:
 #   cmake -DFOLDERS=a;b -DOUTPUT=page.cpp -P embed_page.cmake
-# writes a source that defines embedded_page() over every *.html *.css *.js *.svg of the folders, sorted by name.
+# writes a source that defines embedded_page() over every *.html *.css *.js *.svg and LICENSE.* of the folders, sorted by name.
 cmake_minimum_required(VERSION 3.25)
 set(names)
 foreach(folder IN LISTS FOLDERS)
-  file(GLOB files "${folder}/*.html" "${folder}/*.css" "${folder}/*.js" "${folder}/*.svg")
+  file(GLOB files "${folder}/*.html" "${folder}/*.css" "${folder}/*.js" "${folder}/*.svg" "${folder}/LICENSE.*")
   foreach(file IN LISTS files)
     get_filename_component(name "${file}" NAME)
     if(name IN_LIST names)

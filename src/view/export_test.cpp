@@ -224,6 +224,20 @@ TEST(Export, DoesNotTouchWhatIsNoExport) {
   EXPECT_TRUE(run_export(store, {.target = store.folder() / "empty"}));
 }
 
+TEST(Export, LicencesGoWithTheCode) {
+  Page page = test_page();
+  page.push_back({"LICENSE.lib", "Copyright <someone>\n</script>"});
+  Inline content;
+  content.index_json = "{}";
+  const auto html = page_in_one_file(page, content);
+  ASSERT_TRUE(html);
+  EXPECT_THAT(
+      *html,
+      HasSubstr(
+          "data-licence=\"LICENSE.lib\">\nCopyright &lt;someone&gt;\n&lt;/script&gt;</script>"));
+  EXPECT_EQ(content_type("LICENSE.lib"), "text/plain; charset=utf-8");
+}
+
 TEST(Export, RefusesAPageOfAnotherShape) {
   Inline content;
   content.index_json = "{}";

@@ -138,8 +138,10 @@ void encode(Table& table, ShardFacts& facts) {
 }
 
 // From the footer's envelope: the same cells that publish wrote into the columns.
-Table table_of(const publish::Envelope& envelope, bool list_rows) {
-  const publish::RowSource source(envelope, false);
+// Host names are not shown, whoever published them.
+Table table_of(publish::Envelope envelope, bool list_rows) {
+  publish::remove_host_names(envelope);
+  const publish::RowSource source(envelope);
   Table table;
   for (const size_t column : run_columns()) table.run.push_back(source.cell(column, 0));
   const size_t rows = list_rows ? source.rows() : 0;

@@ -12,7 +12,7 @@ namespace assay::view {
 namespace {
 
 std::string shard_of(const publish::Envelope& envelope) {
-  return *publish::write_shard(envelope, false);
+  return *publish::write_shard(envelope);
 }
 
 // The cells of `facts` by name: the run's, or row `row`'s.

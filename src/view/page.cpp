@@ -97,6 +97,7 @@ const PageFile* find_file(const Page& page, std::string_view name) {
 }
 
 std::string_view content_type(std::string_view name) {
+  if (name.starts_with("LICENSE.")) return "text/plain; charset=utf-8";
   if (name.ends_with(".html")) return "text/html; charset=utf-8";
   if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
   if (name.ends_with(".css")) return "text/css; charset=utf-8";
@@ -183,6 +184,12 @@ Result<std::string> page_in_one_file(const Page& page, const Inline& content) {
     scripts += cat("<script type=\"text/plain\" data-shard=\"", html_text(shard.name), "\">");
     scripts += base64(shard.bytes);
     scripts += "</script>\n";
+  }
+  // The libraries' licences go where their code goes.
+  for (const PageFile& file : page) {
+    if (!file.name.starts_with("LICENSE.")) continue;
+    scripts += cat("<script type=\"text/plain\" data-licence=\"", file.name, "\">\n",
+                   html_text(file.bytes), "</script>\n");
   }
   scripts += cat("<script type=\"module\">", start, "</script>");
   html.replace(app, kApp.size(), scripts);

@@ -21,7 +21,7 @@ using Page = std::vector<PageFile>;
 
 [[nodiscard]] const PageFile* find_file(const Page& page, std::string_view name);
 
-/// "text/javascript; charset=utf-8" …, by the name's ending.
+/// "text/javascript; charset=utf-8" …, by the name.
 [[nodiscard]] std::string_view content_type(std::string_view name);
 
 /// What a page of one file carries.
@@ -36,9 +36,9 @@ struct Inline {
 };
 
 /// index.html with everything it needs inside: styles, modules (an import map of data: URLs), the
-/// index, the shards in base64. Nothing in the index, the title or a name can leave its element. A
-/// policy in the page allows these scripts and styles by digest, and no request to anywhere.
-/// Refuses VIEW-PAGE when the page is not of the shape that viewer/README.md gives.
+/// index, the shards in base64, the licences. Nothing in the index, the title or a name can leave
+/// its element. A policy in the page allows these scripts and styles by digest, and no request to
+/// anywhere. Refuses VIEW-PAGE when the page is not of the shape that viewer/README.md gives.
 [[nodiscard]] Result<std::string> page_in_one_file(const Page& page, const Inline& content);
 
 [[nodiscard]] std::string base64(std::string_view bytes);

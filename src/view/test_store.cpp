@@ -24,7 +24,7 @@ TestStore::~TestStore() {
 }
 
 std::string TestStore::add(const publish::Envelope& envelope) {
-  const auto bytes = publish::write_shard(envelope, false);
+  const auto bytes = publish::write_shard(envelope);
   ENSURE(static_cast<bool>(bytes));
   const std::string path = publish::shard_path(envelope, *bytes);
   const auto store = publish::open_file_store(store_folder());
