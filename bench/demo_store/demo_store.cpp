@@ -469,7 +469,7 @@ Result<std::vector<std::string>> write_demo_store(publish::Store& store,
         threads.emplace_back([&] {
           for (size_t i = position++; i < size; i = position++) {
             runs[i] = demo_run(begin + i);
-            shards[i] = publish::write_shard(runs[i].envelope, false);
+            shards[i] = publish::write_shard(runs[i].envelope);
           }
         });
       }

@@ -92,7 +92,7 @@ int run(size_t rows) {
   const double begin = seconds_now(), cpu_begin = cpu_seconds();
   const auto problems = publish::check_semantics(envelope, {});
   const double checked = seconds_now();
-  const auto bytes = publish::write_shard(envelope, false);
+  const auto bytes = publish::write_shard(envelope);
   const double written = seconds_now();
   const std::string path = bytes ? publish::shard_path(envelope, *bytes) : "";
   const auto stored =

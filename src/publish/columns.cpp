@@ -260,7 +260,7 @@ std::optional<size_t> column_index(std::string_view name) {
   return found->second;
 }
 
-RowSource::RowSource(const Envelope& envelope, bool publish_hostname) : envelope_(envelope) {
+RowSource::RowSource(const Envelope& envelope) : envelope_(envelope) {
   plans_.resize(columns().size());
   const auto set = [this](std::string_view name, Cell cell) {
     const auto index = column_index(name);
@@ -297,7 +297,6 @@ RowSource::RowSource(const Envelope& envelope, bool publish_hostname) : envelope
   json::Value extra_system = json::Value::object();
   if (system != nullptr && system->is_object()) {
     for (const auto& [key, value] : system->members()) {
-      if (key == "hostname" && !publish_hostname) continue;
       const auto index = column_index(key);
       if (index && key != "system_extra") {
         plans_[*index].constant = typed_cell(&value, columns()[*index].type);

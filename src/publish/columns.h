@@ -43,8 +43,7 @@ struct Column {
 /// Threads    not safe; the envelope must outlive it.
 class RowSource {
  public:
-  /// `publish_hostname`: host names stay out of public shards unless asked for.
-  RowSource(const Envelope& envelope, bool publish_hostname);
+  explicit RowSource(const Envelope& envelope);
 
   [[nodiscard]] size_t rows() const;
   /// True when the column has one value for all rows; then cell(column, 0) is it.

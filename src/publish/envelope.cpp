@@ -244,6 +244,21 @@ bool is_secret_key(std::string_view key) {
   return false;
 }
 
+void remove_host_names(Envelope& envelope) {
+  json::Value* const system = envelope.head.find("system");
+  if (system == nullptr || !system->is_object()) return;
+  const auto remove = [](json::Value& object) {
+    if (!object.is_object()) return;
+    std::erase_if(object.members(), [](const json::Member& m) { return m.first == "hostname"; });
+  };
+  remove(*system);
+  json::Value* const topology = system->find("topology");
+  json::Value* const nodes =
+      topology != nullptr && topology->is_object() ? topology->find("nodes") : nullptr;
+  if (nodes == nullptr || !nodes->is_array()) return;
+  for (json::Value& node : nodes->items()) remove(node);
+}
+
 void mask_secrets(json::Value& value) {
   if (value.is_array()) {
     for (json::Value& item : value.items()) mask_secrets(item);

@@ -71,6 +71,10 @@ void append_tags(std::string& out, const Tags& tags, std::vector<size_t>& order)
 /// The typed form of a JSON envelope that the schema accepts. Refuses ENVELOPE-INVALID otherwise.
 [[nodiscard]] Result<Envelope> from_json(const json::Value& value);
 
+/// Takes the names of hosts out of the machine's facts: a public record says what a machine is, not
+/// whose. Before a shard is made, so that its columns, its footer and its digest agree.
+void remove_host_names(Envelope& envelope);
+
 /// Replaces the values of secret-looking keys (api_key, authorization, token, password, secret) by
 /// "***", at every depth; numbers and booleans under them too. `max_tokens` and other counts are no
 /// secrets: only a key whose last word is one of these is, and `…_per_token` is a measure.

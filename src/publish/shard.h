@@ -28,9 +28,9 @@ struct NewShard {
   std::string bytes{};
   std::string envelope_sha256{};  // as in its footer
 };
-[[nodiscard]] Result<NewShard> make_shard(const Envelope& envelope, bool publish_hostname);
+[[nodiscard]] Result<NewShard> make_shard(const Envelope& envelope);
 /// The bytes of the shard. The same envelope and the same Arrow version give the same bytes.
-[[nodiscard]] Result<std::string> write_shard(const Envelope& envelope, bool publish_hostname);
+[[nodiscard]] Result<std::string> write_shard(const Envelope& envelope);
 
 /// `hash_digits` of the digest in the name: 8, or 16 where two different shards would share 8.
 [[nodiscard]] std::string shard_path(const Envelope& envelope, std::string_view shard_bytes,

@@ -185,8 +185,8 @@ class ShardWriter {
   std::string space_, made_;
 };
 
-NewShard write(const Envelope& envelope, bool publish_hostname) {
-  const RowSource source(envelope, publish_hostname);
+NewShard write(const Envelope& envelope) {
+  const RowSource source(envelope);
   parquet::schema::NodeVector nodes;
   for (const Column& column : columns()) nodes.push_back(node_of(column));
   const auto schema = std::static_pointer_cast<parquet::schema::GroupNode>(
@@ -219,20 +219,20 @@ NewShard write(const Envelope& envelope, bool publish_hostname) {
 
 }  // namespace
 
-Result<NewShard> make_shard(const Envelope& envelope, bool publish_hostname) {
+Result<NewShard> make_shard(const Envelope& envelope) {
   for (const ResultRow& row : envelope.results) {
     if (!std::isfinite(row.value))
       return Refusal(kShardNotWritten, cat(row.name, " ", row.metric, " is not a finite number"));
   }
   try {
-    return write(envelope, publish_hostname);
+    return write(envelope);
   } catch (const std::exception& error) {
     return Refusal(kShardNotWritten, error.what());
   }
 }
 
-Result<std::string> write_shard(const Envelope& envelope, bool publish_hostname) {
-  TRY(shard, make_shard(envelope, publish_hostname));
+Result<std::string> write_shard(const Envelope& envelope) {
+  TRY(shard, make_shard(envelope));
   return std::move(shard.bytes);
 }
 

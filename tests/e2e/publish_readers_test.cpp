@@ -54,7 +54,7 @@ class PublishReaders : public testing::TestWithParam<std::string> {
 
   // What the other reader says of our shard, against what went in.
   void expect_equal(const Envelope& envelope) {
-    const auto shard = make_shard(envelope, true);
+    const auto shard = make_shard(envelope);
     ASSERT_TRUE(shard) << shard.refusal().text();
     const fs::path path = folder_ / "shard.parquet";
     std::ofstream(path, std::ios::binary) << shard->bytes;
@@ -62,7 +62,7 @@ class PublishReaders : public testing::TestWithParam<std::string> {
     ASSERT_EQ(read.exit_code, 0) << read.err;
     const auto lines = json::parse_many(read.out);
     ASSERT_TRUE(lines) << lines.refusal().text();
-    const RowSource source(envelope, true);
+    const RowSource source(envelope);
     ASSERT_EQ(lines->size(), source.rows() + 2);
 
     const auto& described = lines->at(0).items();
@@ -196,7 +196,7 @@ TEST_P(PublishReaders, ReadManyRows) {
     envelope.results.push_back(std::move(row));
   }
   // The footer cannot hold this envelope whole; the rows are compared, not its text.
-  const auto shard = make_shard(envelope, false);
+  const auto shard = make_shard(envelope);
   ASSERT_TRUE(shard) << shard.refusal().text();
   const fs::path path = folder_ / "many.parquet";
   std::ofstream(path, std::ios::binary) << shard->bytes;

@@ -89,7 +89,7 @@ Result<std::unique_ptr<Store>> open_for_publishing(const cli::Invocation& invoca
 
 int run(const cli::Invocation& invocation) {
   const Log log(invocation);
-  const Converted converted = convert_files(invocation);
+  Converted converted = convert_files(invocation);
   if (converted.exit != cli::kOk) return converted.exit;
   std::unique_ptr<Store> store;
   const bool dry_run = invocation.has("--dry-run");
@@ -110,11 +110,12 @@ int run(const cli::Invocation& invocation) {
     }
     store = *std::move(opened);
   }
-  for (const Envelope& full : converted.envelopes) {
+  for (Envelope& full : converted.envelopes) {
+    if (!invocation.has("--publish-hostname")) remove_host_names(full);
     const std::optional<Envelope> strict =
         invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
     const Envelope& envelope = strict ? *strict : full;
-    const auto shard = make_shard(envelope, invocation.has("--publish-hostname"));
+    const auto shard = make_shard(envelope);
     if (!shard) return log.refuse(shard.refusal(), kExitPublish);
     const std::string& bytes = shard->bytes;
     const std::string path = shard_path(envelope, bytes, invocation.has("--long-hash") ? 16 : 8);
