@@ -248,7 +248,8 @@ Converted convert_files(const cli::Invocation& invocation) {
         if (!problems.empty()) std::cerr << cat(invocation.name(), ": ", path, ":\n");
         if (print_problems(problems)) {
           out.exit = invocation.refuse(
-              Refusal(kEnvelopeInvalid, cat("`", path, "`: ", problems.size(), problems.size() == 1 ? " problem" : " problems")),
+              Refusal(kEnvelopeInvalid, cat("`", path, "`: ", problems.size(),
+                                            problems.size() == 1 ? " problem" : " problems")),
               kExitInvalid);
           return out;
         }
