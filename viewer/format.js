@@ -114,7 +114,7 @@ export const kMetrics = {
   throughput_output_toks_per_s: ["Output throughput", "output tokens ÷ the window that the rate basis names"],
   throughput_prompt_toks_per_s: ["Prefill rate", "prompt tokens ÷ time to first token"],
   throughput_input_toks_per_s: ["Input throughput", "input tokens ÷ wall time"],
-  decode_toks_per_s: ["Decode rate", "(completion tokens − 1) ÷ (last token − first token)"],
+  decode_toks_per_s: ["Decode rate", "tokens ÷ decode window; of a streamed request (completion tokens − 1) ÷ (last token − first token)"],
   throughput_requests_per_s: ["Request rate", "completed requests ÷ wall time"],
   throughput_aggregate_toks_per_s: ["Aggregate throughput", "all tokens of the concurrent batch ÷ its wall time"],
   throughput_aggregate_output_toks_per_s: ["Aggregate output", "output tokens of the concurrent batch ÷ its wall time"],
