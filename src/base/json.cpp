@@ -9,7 +9,6 @@
 #define RAPIDJSON_NAMESPACE_END }
 #endif
 #include <rapidjson/error/en.h>
-#include <rapidjson/filereadstream.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
@@ -18,12 +17,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <type_traits>
 #include <unordered_map>
 
+#include "base/json_pieces.h"
 #include "base/refusals.h"
 #include "base/text.h"
 
@@ -45,68 +46,65 @@ std::string_view kind_name(Kind kind) {
   return "a value";
 }
 
-Value::Value(int64_t value) : kind_(Kind::number), text_(cat(value)) {}
-Value::Value(uint64_t value) : kind_(Kind::number), text_(cat(value)) {}
+Value::Value(int64_t value) : data_(Number{cat(value)}) {}
+Value::Value(uint64_t value) : data_(Number{cat(value)}) {}
 Value::Value(double value) {
-  if (!std::isfinite(value)) return;
-  kind_ = Kind::number;
-  text_ = format_double(value);
+  if (std::isfinite(value)) data_ = Number{format_double(value)};
 }
 
 Value Value::array(std::vector<Value> items) {
   Value value;
-  value.kind_ = Kind::array;
-  value.items_ = std::move(items);
+  value.data_ = std::move(items);
   return value;
 }
 Value Value::object(std::vector<Member> members) {
   Value value;
-  value.kind_ = Kind::object;
-  value.members_ = std::move(members);
+  value.data_ = std::move(members);
   return value;
 }
 Value Value::number(std::string literal) {
   Value value;
-  value.kind_ = Kind::number;
-  value.text_ = std::move(literal);
+  value.data_ = Number{std::move(literal)};
   return value;
 }
 
+namespace {
+// The alternative, which must be the one that is held.
+template <class T, class Data>
+auto& held(Data& data) {
+  auto* const value = std::get_if<T>(&data);
+  ENSURE(value != nullptr);
+  return *value;
+}
+}  // namespace
+
 bool Value::is_integer() const {
-  return kind_ == Kind::number && text_.find_first_not_of("-0123456789") == std::string::npos;
+  return is_number() && literal().find_first_not_of("-0123456789") == std::string::npos;
 }
 bool Value::boolean() const {
-  ENSURE(kind_ == Kind::boolean);
-  return boolean_;
+  return held<bool>(data_);
 }
 const std::string& Value::string() const {
-  ENSURE(kind_ == Kind::string);
-  return text_;
+  return held<std::string>(data_);
 }
 const std::string& Value::literal() const {
-  ENSURE(kind_ == Kind::number);
-  return text_;
+  return held<Number>(data_).literal;
 }
 const std::vector<Value>& Value::items() const {
-  ENSURE(kind_ == Kind::array);
-  return items_;
+  return held<std::vector<Value>>(data_);
 }
 std::vector<Value>& Value::items() {
-  ENSURE(kind_ == Kind::array);
-  return items_;
+  return held<std::vector<Value>>(data_);
 }
 const std::vector<Member>& Value::members() const {
-  ENSURE(kind_ == Kind::object);
-  return members_;
+  return held<std::vector<Member>>(data_);
 }
 std::vector<Member>& Value::members() {
-  ENSURE(kind_ == Kind::object);
-  return members_;
+  return held<std::vector<Member>>(data_);
 }
 
 const Value* Value::find(std::string_view key) const {
-  ENSURE(kind_ == Kind::object);
-  for (const auto& [name, value] : members_) {
+  for (const auto& [name, value] : members()) {
     if (name == key) return &value;
   }
   return nullptr;
@@ -118,7 +116,7 @@ void Value::set(std::string_view key, Value value) {
   if (Value* old = find(key)) {
     *old = std::move(value);
   } else {
-    members_.emplace_back(std::string(key), std::move(value));
+    members().emplace_back(std::string(key), std::move(value));
   }
 }
 
@@ -134,60 +132,60 @@ Refusal out_of_range(const Value& value, std::string_view path, std::string_view
 }  // namespace
 
 Result<bool> Value::as_bool(std::string_view path) const {
-  if (kind_ != Kind::boolean) return wrong_type(*this, path, "true or false");
-  return boolean_;
+  if (kind() != Kind::boolean) return wrong_type(*this, path, "true or false");
+  return boolean();
 }
 Result<int64_t> Value::as_int64(std::string_view path) const {
-  if (!is_integer() || text_ == "-0") return wrong_type(*this, path, "an integer");
-  const auto parsed = parse_int64(text_);
+  if (!is_integer() || literal() == "-0") return wrong_type(*this, path, "an integer");
+  const auto parsed = parse_int64(literal());
   if (!parsed) return out_of_range(*this, path, "a signed 64-bit integer");
   return *parsed;
 }
 Result<uint64_t> Value::as_uint64(std::string_view path) const {
-  if (!is_integer() || text_ == "-0") return wrong_type(*this, path, "an integer");
-  const auto parsed = parse_uint64(text_);
+  if (!is_integer() || literal() == "-0") return wrong_type(*this, path, "an integer");
+  const auto parsed = parse_uint64(literal());
   if (!parsed) return out_of_range(*this, path, "an integer from 0 to 2^64-1");
   return *parsed;
 }
 Result<uint32_t> Value::as_uint32(std::string_view path) const {
-  if (!is_integer() || text_ == "-0") return wrong_type(*this, path, "an integer");
-  const auto parsed = parse_uint64(text_);
+  if (!is_integer() || literal() == "-0") return wrong_type(*this, path, "an integer");
+  const auto parsed = parse_uint64(literal());
   if (!parsed || *parsed > std::numeric_limits<uint32_t>::max()) {
     return out_of_range(*this, path, "an integer from 0 to 4294967295");
   }
   return static_cast<uint32_t>(*parsed);
 }
 Result<double> Value::as_double(std::string_view path) const {
-  if (kind_ != Kind::number) return wrong_type(*this, path, "a number");
+  if (!is_number()) return wrong_type(*this, path, "a number");
   // from_chars reports underflow to zero as out of range too; strtod semantics are wanted there: a
   // literal such as 1e-400 is a legal, tiny number.
-  const auto parsed = parse_double(text_);
+  const auto parsed = parse_double(literal());
   if (parsed) {
     if (!std::isfinite(*parsed)) return out_of_range(*this, path, "a finite number");
     return *parsed;
   }
-  const size_t e = text_.find_first_of("eE");
-  const bool tiny = e != std::string::npos && text_.find('-', e) != std::string::npos;
+  const size_t e = literal().find_first_of("eE");
+  const bool tiny = e != std::string::npos && literal().find('-', e) != std::string::npos;
   if (!tiny) return out_of_range(*this, path, "a finite number");
   return 0.0;
 }
 Result<std::string> Value::as_string(std::string_view path) const {
-  if (kind_ != Kind::string) return wrong_type(*this, path, "a string");
-  return text_;
+  if (!is_string()) return wrong_type(*this, path, "a string");
+  return string();
 }
 Result<std::vector<int64_t>> Value::as_int64s(std::string_view path) const {
-  if (kind_ != Kind::array) return wrong_type(*this, path, "an array of integers");
+  if (!is_array()) return wrong_type(*this, path, "an array of integers");
   std::vector<int64_t> out;
-  out.reserve(items_.size());
-  for (size_t i = 0; i < items_.size(); ++i) {
-    auto item = items_[i].as_int64(path);
-    if (!item) return items_[i].as_int64(path_of(path, i)).refusal();
+  out.reserve(items().size());
+  for (size_t i = 0; i < items().size(); ++i) {
+    auto item = items()[i].as_int64(path);
+    if (!item) return items()[i].as_int64(path_of(path, i)).refusal();
     out.push_back(*item);
   }
   return out;
 }
 Status Value::expect(Kind kind, std::string_view path) const {
-  if (kind_ != kind) return wrong_type(*this, path, kind_name(kind));
+  if (this->kind() != kind) return wrong_type(*this, path, kind_name(kind));
   return {};
 }
 Status Value::expect_only(std::initializer_list<std::string_view> known,
@@ -207,8 +205,7 @@ Result<const Value*> Value::at(std::string_view key, std::string_view path) cons
 }
 
 bool operator==(const Value& a, const Value& b) {
-  return a.kind_ == b.kind_ && a.boolean_ == b.boolean_ && a.text_ == b.text_ &&
-         a.items_ == b.items_ && a.members_ == b.members_;
+  return a.data_ == b.data_;
 }
 
 namespace {
@@ -221,13 +218,17 @@ class Builder {
       const size_t at = skip.rfind('@');
       const auto depth =
           at == std::string_view::npos ? std::nullopt : parse_int64(skip.substr(at + 1));
-      skips_.push_back({depth ? skip.substr(0, at) : skip, depth ? static_cast<int>(*depth) : -1});
+      const std::string_view key = depth ? skip.substr(0, at) : skip;
+      const bool counted = key.ends_with("[]");
+      skips_.push_back({counted ? key.substr(0, key.size() - 2) : key,
+                        depth ? static_cast<int>(*depth) : -1, counted});
     }
   }
 
   bool Null() { return put(Value()); }
   bool Bool(bool value) { return put(Value(value)); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    if (is_malformed_word({text, size})) return false;
     return skipping() || put(Value::number(std::string(text, size)));
   }
   // Numbers arrive as text only; these exist because the reader's interface asks for them.
@@ -254,8 +255,15 @@ class Builder {
     }
     for (const Skip& skip : skips_) {
       if (skip.key != key || (skip.depth >= 0 && skip.depth != depth_)) continue;
+      if (skip.counted) {
+        count_next_ = true;
+        break;
+      }
       skip_from_ = depth_;
-      return true;
+      if (!read_over) return true;
+      const Status passed = read_over(options_.depth_max - depth_);
+      if (!passed) problem = passed.refusal();
+      return static_cast<bool>(passed);
     }
     if (frame.slot == kNone) {
       frame.slot = members_.size();
@@ -268,13 +276,18 @@ class Builder {
 
   Value result;
   std::optional<Refusal> problem;
+  // Set where the stream can read over what is not wanted: the value of the key just seen, of which
+  // a scalar is left, and what is in the coming object or array.
+  std::function<Status(int depth_left)> read_over;
+  std::function<Status(int depth_left)> read_over_inside;
 
  private:
   // An open object or array: its members and items so far stand at the end of members_ and items_.
   struct Frame {
     Kind kind;
     size_t begin;
-    size_t slot = kNone;                                               // of the coming member
+    bool counted = false;  // an array of which only the number of items is wanted
+    size_t slot = kNone;   // of the coming member
     std::unique_ptr<std::unordered_map<std::string, size_t>> index{};  // of many members
   };
   static constexpr size_t kNone = static_cast<size_t>(-1);
@@ -304,6 +317,14 @@ class Builder {
     return true;
   }
 
+  // RapidJSON 1.1 takes "NInf" and "NaInf" for infinity.
+  [[nodiscard]] bool is_malformed_word(std::string_view literal) {
+    if (literal.starts_with('-')) literal.remove_prefix(1);
+    if (!literal.starts_with('N') || literal == "NaN") return false;
+    problem = Refusal(kJsonSyntax, cat("`", literal, "` is no number"));
+    return true;
+  }
+
   // Between the key of a skipped member and the end of its value.
   [[nodiscard]] bool skipping() {
     if (skip_from_ < 0) return false;
@@ -316,9 +337,18 @@ class Builder {
       problem = Refusal(kJsonTooDeep, cat("nested deeper than ", options_.depth_max, " levels"));
       return false;
     }
-    if (skip_from_ < 0) {
-      stack_.push_back({kind, kind == Kind::object ? members_.size() : items_.size()});
+    if (skip_from_ >= 0) return true;
+    if (!stack_.empty() && stack_.back().counted) {
+      put(Value());
+      skip_from_ = depth_ - 1;
+      if (!read_over_inside) return true;
+      const Status passed = read_over_inside(options_.depth_max - depth_);
+      if (!passed) problem = passed.refusal();
+      return static_cast<bool>(passed);
     }
+    stack_.push_back({kind, kind == Kind::object ? members_.size() : items_.size(),
+                      kind == Kind::array && count_next_});
+    count_next_ = false;
     return true;
   }
   bool close() {
@@ -343,6 +373,7 @@ class Builder {
   }
   bool put(Value value) {
     if (skip_from_ >= 0 && skipping()) return true;
+    count_next_ = false;
     if (stack_.empty()) {
       result = std::move(value);
     } else if (stack_.back().kind == Kind::array) {
@@ -356,6 +387,7 @@ class Builder {
   struct Skip {
     std::string_view key;
     int depth;  // of objects and arrays around the member; -1 = any
+    bool counted;
   };
 
   const ParseOptions& options_;
@@ -364,7 +396,8 @@ class Builder {
   std::vector<Member> members_;
   std::vector<Value> items_;
   int depth_ = 0;
-  int skip_from_ = -1;  // depth at which a skipped member stands; -1 = keeping
+  int skip_from_ = -1;       // depth at which what is skipped stands; -1 = keeping
+  bool count_next_ = false;  // of the coming value, an array's, only the number of items is wanted
 };
 
 // The iterative parser keeps its own stack, so depth costs memory and never the C++ stack.
@@ -391,6 +424,14 @@ template <class Stream>
 Result<Value> read_value(Stream& stream, const ParseOptions& options) {
   rapidjson::Reader reader;
   Builder builder(options);
+  if constexpr (std::is_same_v<Stream, PieceStream>) {
+    builder.read_over = [&](int depth_left) {
+      return stream.read_over_member(depth_left, options.allow_non_finite);
+    };
+    builder.read_over_inside = [&](int depth_left) {
+      return stream.read_over_inside(depth_left, options.allow_non_finite);
+    };
+  }
   constexpr unsigned kFlags = kFlagsOf<Stream>;
   const rapidjson::ParseResult parsed =
       options.allow_non_finite
@@ -476,12 +517,8 @@ Result<std::vector<Value>> parse_file(const std::filesystem::path& path, uint64_
     if (!values) return at(path.string(), std::move(values).refusal());
     return values;
   }
-  std::vector<char> buffer(64 * 1024);
-  rapidjson::FileReadStream stream(file.get(), buffer.data(), buffer.size());
-  if (options.skip_byte_order_mark && stream.Peek4() != nullptr &&
-      std::string_view(stream.Peek4(), 3) == kByteOrderMark) {
-    for (size_t i = 0; i < kByteOrderMark.size(); ++i) stream.Take();
-  }
+  PieceStream stream(file.get());
+  if (options.skip_byte_order_mark) stream.pass_prefix(kByteOrderMark);
   auto values = read_values(stream, size, options);
   if (!values) return at(path.string(), std::move(values).refusal());
   return values;

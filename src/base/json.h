@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -37,7 +38,7 @@ class Value {
  public:
   // Null. Not defaulted: clang 14 would need the member initializers before the class ends.
   Value() {}
-  Value(bool value) : kind_(Kind::boolean), boolean_(value) {}
+  Value(bool value) : data_(value) {}
   Value(int value) : Value(static_cast<int64_t>(value)) {}
   Value(int64_t value);
   Value(uint64_t value);
@@ -46,7 +47,7 @@ class Value {
   Value(double value);
   Value(const char* text) : Value(std::string(text)) {}
   Value(std::string_view text) : Value(std::string(text)) {}
-  Value(std::string text) : kind_(Kind::string), text_(std::move(text)) {}
+  Value(std::string text) : data_(std::move(text)) {}
 
   [[nodiscard]] static Value array(std::vector<Value> items = {});
   [[nodiscard]] static Value object(std::vector<Member> members = {});
@@ -58,12 +59,12 @@ class Value {
     return array(std::move(items));
   }
 
-  [[nodiscard]] Kind kind() const { return kind_; }
-  [[nodiscard]] bool is_null() const { return kind_ == Kind::null; }
-  [[nodiscard]] bool is_object() const { return kind_ == Kind::object; }
-  [[nodiscard]] bool is_array() const { return kind_ == Kind::array; }
-  [[nodiscard]] bool is_string() const { return kind_ == Kind::string; }
-  [[nodiscard]] bool is_number() const { return kind_ == Kind::number; }
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(data_.index()); }
+  [[nodiscard]] bool is_null() const { return kind() == Kind::null; }
+  [[nodiscard]] bool is_object() const { return kind() == Kind::object; }
+  [[nodiscard]] bool is_array() const { return kind() == Kind::array; }
+  [[nodiscard]] bool is_string() const { return kind() == Kind::string; }
+  [[nodiscard]] bool is_number() const { return kind() == Kind::number; }
   /// A number written without fraction and exponent.
   [[nodiscard]] bool is_integer() const;
 
@@ -103,20 +104,24 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
 
  private:
-  Kind kind_ = Kind::null;
-  bool boolean_ = false;
-  std::string text_;  // string value or number literal
-  std::vector<Value> items_;
-  std::vector<Member> members_;
+  struct Number {
+    std::string literal;
+    friend bool operator==(const Number&, const Number&) = default;
+  };
+  // In the order of Kind.
+  std::variant<std::monostate, bool, Number, std::string, std::vector<Value>, std::vector<Member>>
+      data_;
 };
 
 struct ParseOptions {
   int depth_max = 128;  // objects and arrays inside one another
   // For files that other tools wrote:
-  bool allow_non_finite = false;            // NaN, Infinity, -Infinity as number literals
-  bool last_duplicate_wins = false;         // a key that stands twice takes its last value
-  bool skip_byte_order_mark = false;        // a UTF-8 byte order mark may stand first
-  std::vector<std::string> skip_members{};  // keys read over, not kept; `key@2`: inside two levels
+  bool allow_non_finite = false;      // NaN, Infinity, -Infinity as number literals
+  bool last_duplicate_wins = false;   // a key that stands twice takes its last value
+  bool skip_byte_order_mark = false;  // a UTF-8 byte order mark may stand first
+  // Keys read over, not kept; `key@2`: inside two levels. Of the array of a key `key[]` the number
+  // of items is kept: objects and arrays in it become null.
+  std::vector<std::string> skip_members{};
 };
 
 [[nodiscard]] Result<Value> parse(std::string_view bytes, const ParseOptions& options = {});

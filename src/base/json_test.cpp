@@ -83,6 +83,8 @@ TEST(JsonParse, ReadsNonFiniteOnlyWhenAsked) {
   ASSERT_TRUE(value);
   EXPECT_EQ(value->items().size(), 4u);
   EXPECT_FALSE(value->items()[1].as_double("x"));
+  for (const char* word : {"NInf", "NaInf", "-NaInfinity", "Infin", "nan", "+Infinity"})
+    EXPECT_EQ(refusal_of(word, {.allow_non_finite = true}), "JSON-SYNTAX") << word;
 }
 
 TEST(JsonParse, ReadsFilesOfOtherToolsLeniently) {
@@ -168,6 +170,45 @@ TEST(JsonParse, ReadsOverMembersAtTheirDepth) {
   ASSERT_TRUE(value);
   EXPECT_EQ(write(*value), R"({"c":{"a":3},"d":[{"a":6}]})");
   EXPECT_FALSE(parse(R"({"a":[1,})", options)) << "what is read over must be JSON too";
+}
+
+TEST(JsonParse, CountsTheItemsOfArraysThatAreNotKept) {
+  ParseOptions options;
+  options.skip_members = {"runs[]@1"};
+  const auto value =
+      parse(R"({"runs":[{"a":[1]},[2,{}],3,{}],"x":{"runs":[{"a":4}]},"y":[{"b":5}]})", options);
+  ASSERT_TRUE(value);
+  EXPECT_EQ(write(*value), R"({"runs":[null,null,3,null],"x":{"runs":[{"a":4}]},"y":[{"b":5}]})");
+  EXPECT_EQ(write(*parse(R"({"runs":{"a":1},"b":[{"c":2}]})", options)),
+            R"({"runs":{"a":1},"b":[{"c":2}]})");
+  EXPECT_FALSE(parse(R"({"runs":[{"a":}]})", options)) << "what is read over must be JSON too";
+}
+
+TEST(JsonParseFile, ReadsOverInPiecesWhatItReadsOverInPlace) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / cat("assay-json-pieces-", ::getpid());
+  constexpr uint64_t kMax = uint64_t{64} << 20;
+  ParseOptions options;
+  options.last_duplicate_wins = true;
+  options.skip_members = {"skip@1", "runs[]@1"};
+  std::string runs;
+  for (int i = 0; i < 100; ++i) runs += cat(i == 0 ? "" : ",", R"({"a":[)", i, "]}");
+  const std::string head = cat(R"({"runs":[)", runs, R"(],"skip":[)");
+  const std::string tail = R"({"a":"]}"}],"kept":[1.50],"skip":7})";
+  std::string filler;  // more than is held at once
+  while (filler.size() < size_t{25} << 20) filler += R"([0.125, "text", {"k": null}],)";
+  for (const std::string& between : {std::string(), filler}) {
+    ASSERT_TRUE(write_file_atomic(path, cat(head, between, tail)));
+    const auto values = parse_file(path, kMax, options);
+    ASSERT_TRUE(values) << values.refusal().text();
+    ASSERT_EQ(values->size(), 1u);
+    EXPECT_EQ(values->at(0).find("runs")->items().size(), 100u);
+    EXPECT_EQ(values->at(0).find("skip"), nullptr);
+    EXPECT_EQ(write(*values->at(0).find("kept")), "[1.50]");
+    ASSERT_TRUE(write_file_atomic(path, cat(head, between, "01,", tail)));
+    EXPECT_EQ(parse_file(path, kMax, options).refusal().code, "JSON-SYNTAX");
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(JsonAccess, NamesPathAndExpectation) {
