@@ -15,7 +15,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 
 build_packages=(g++ cmake ninja-build git ca-certificates rapidjson-dev libcli11-dev libssl-dev libvalijson-dev
                 libcurl4-openssl-dev libcpp-httplib-dev libboost1.81-dev)
-test_packages=(libgtest-dev libgmock-dev librapidcheck-dev clang-format nodejs chromium)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libsimde-dev clang-format nodejs chromium)
 python_packages=(python3 python3-venv)
 npm_packages=(nodejs npm)
 
@@ -46,6 +46,7 @@ there() {
     libssl-dev) header openssl/evp.h ;;
     libgtest-dev) header gtest/gtest.h ;;
     libgmock-dev) header gmock/gmock.h ;;
+    libsimde-dev) header simde/x86/avx512.h ;;
     librapidcheck-dev) header rapidcheck.h ;;
     libvalijson-dev) header valijson/validator.hpp ;;
     libcurl4-openssl-dev) header curl/curl.h || header "$(uname -m)-linux-gnu/curl/curl.h" ;;

@@ -15,8 +15,18 @@
 namespace assay::engine::kernels {
 namespace {
 
+#if defined(ASSAY_EMULATED_TABLE)
+}  // namespace
+extern const KernelTable ASSAY_EMULATED_TABLE;
+namespace {
+#endif
+
 std::vector<const KernelTable*> fast_tables() {
   std::vector<const KernelTable*> out;
+#if defined(ASSAY_EMULATED_TABLE)
+  if (detect_cpu().avx2) out.push_back(&ASSAY_EMULATED_TABLE);
+  return out;
+#endif
   for (const KernelTable* table : built_tables()) {
     if (table != &kScalarTable && table->runs_on(detect_cpu())) out.push_back(table);
   }

@@ -15,7 +15,11 @@
 #include "engine/kernels/isa_region.h"
 #include "engine/quant/types.h"
 
-ISA_REGION_BEGIN("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")
+// A test replaces the instructions by software, and then this list (kernels_emulated_test).
+#if !defined(ASSAY_AVX512_FEATURES)
+#define ASSAY_AVX512_FEATURES "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"
+#endif
+ISA_REGION_BEGIN(ASSAY_AVX512_FEATURES)
 namespace assay::engine::kernels {
 namespace {
 
