@@ -175,6 +175,7 @@ class CellRun {
     options.retries_max = shared_.options.retries_max;
     options.retry_interval = shared_.options.retry_interval;
     options.limits.request = std::chrono::seconds(shared_.manifest.guards.request_timeout_seconds);
+    options.max_error_rate = shared_.manifest.guards.max_error_rate;
     options.guard = [this] { return guard(); };
     return options;
   }
@@ -202,7 +203,7 @@ class CellRun {
     options.save = [this](const json::Value& document) {
       if (const json::Value* phase = document.find("phase"); phase != nullptr && phase->is_string())
         record_.phase = phase->string();
-      return write_cell(folder_, record_, completed(document));
+      return write_cell(folder_, record_, completed(document, candidate_));
     };
     Probe probe(std::move(options));
     const int64_t repeats = cell_.repeats;
@@ -309,12 +310,13 @@ class CellRun {
   }
 
   // What the campaign knows beside the probe.
-  json::Value completed(json::Value document) const {
+  json::Value completed(json::Value document, const Side& side) const {
+    const Profile& profile = *side.profile;
     document.set("env_class", cell_.environment_class);
     document.set("concurrency", cell_.concurrency);
-    document.set("base_url", candidate_.endpoint.base_url);
-    if (profile_.quantization) document.set("quantization", *profile_.quantization);
-    if (profile_.model_revision) document.set("model_revision", *profile_.model_revision);
+    document.set("base_url", side.endpoint.base_url);
+    if (profile.quantization) document.set("quantization", *profile.quantization);
+    if (profile.model_revision) document.set("model_revision", *profile.model_revision);
     return document;
   }
 
@@ -349,7 +351,7 @@ class CellRun {
           record_.reason = cat("transport: ", record_.reason);
       }
     }
-    json::Value document = completed(result.document);
+    json::Value document = completed(result.document, candidate_);
     if (!proof_problem_.empty()) {
       record_.facts.set("weights_unproven", proof_problem_);
       document.set("weights_unproven", proof_problem_);
@@ -376,7 +378,7 @@ class CellRun {
       document.set("control_ratio", ratio);
       record_.facts.set("control_ratio", ratio);
     }
-    document.set("control_run", std::move(control_result_->document));
+    document.set("control_run", completed(std::move(control_result_->document), *control_));
   }
 
   // The publisher's own judgement of the file, on a copy: cell.json then tells the whole truth.

@@ -239,9 +239,9 @@ Status read_assertions(const json::Value& value, Assertions& assertions) {
 Status read_guards(const json::Value& value, Guards& guards) {
   const std::string path = "guards";
   TRY_DO(value.expect(json::Kind::object, path));
-  TRY_DO(value.expect_only(
-      {"swap_bytes_max", "swap_growth_bytes_max", "memory_utilisation", "request_timeout_seconds"},
-      path));
+  TRY_DO(value.expect_only({"swap_bytes_max", "swap_growth_bytes_max", "memory_utilisation",
+                            "request_timeout_seconds", "max_error_rate"},
+                           path));
   TRY_DO(read_count(value, "swap_bytes_max", path, kBytes, guards.swap_bytes_max));
   TRY_DO(read_count(value, "swap_growth_bytes_max", path, kBytes, guards.swap_growth_bytes_max));
   TRY_DO(
@@ -253,6 +253,13 @@ Status read_guards(const json::Value& value, Guards& guards) {
       return wrong(place, cat("is ", share, ": a share above 0 and at most 0.85 is meant"));
     }
     guards.memory_utilisation = share;
+  }
+  if (const json::Value* errors = value.find("max_error_rate")) {
+    const std::string place = path_of(path, "max_error_rate");
+    TRY(share, errors->as_double(place));
+    if (!(share >= 0 && share < 1))
+      return wrong(place, cat("is ", share, ": a share from 0 to below 1 is meant"));
+    guards.max_error_rate = share;
   }
   return {};
 }

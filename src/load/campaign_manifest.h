@@ -63,6 +63,7 @@ struct Guards {
   int64_t swap_growth_bytes_max = 0;  // during a cell
   double memory_utilisation = 0.80;   // of the machine's memory; at most 0.85
   int64_t request_timeout_seconds = 1800;
+  double max_error_rate = 0;  // share of measured requests that may be answered with 4xx or 5xx
 };
 
 struct Manifest {

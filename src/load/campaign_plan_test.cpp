@@ -1,6 +1,7 @@
 // Manifest, cells and admission: what is planned, and what is refused before anything runs.
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "load/campaign_admission.h"
 #include "load/campaign_cell.h"
 #include "load/campaign_cells.h"
@@ -85,6 +86,12 @@ TEST(CampaignManifest, RefusalsNameTheKey) {
   EXPECT_NE(bad(manifest_text(R"(,"guards":{"memory_utilisation":0.9})"))
                 .find("`guards.memory_utilisation` is 0.9"),
             std::string::npos);
+  for (const char* share : {"1", "-0.1"}) {
+    EXPECT_NE(bad(manifest_text(cat(R"(,"guards":{"max_error_rate":)", share, "}")))
+                  .find("`guards.max_error_rate` is "),
+              std::string::npos)
+        << share;
+  }
   EXPECT_NE(bad(R"({"campaign_id":"../up","profiles":[{"model":"m","window_limit_tokens":1}]})")
                 .find("`campaign_id` is \"../up\""),
             std::string::npos);

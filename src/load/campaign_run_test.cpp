@@ -112,8 +112,21 @@ TEST_F(CampaignRun, CachedTokensFail) {
 TEST_F(CampaignRun, RequestErrorsFail) {
   const CellRecord record = run_one(manifest(server({"--status", "500", "--from", "4"})));
   EXPECT_EQ(record.status, CellStatus::failed);
-  EXPECT_EQ(record.reason_code, "LOAD-RUNS-FAILED");
+  EXPECT_EQ(record.reason_code, "LOAD-ERROR-RATE");
   expect_no_rates();
+}
+
+TEST_F(CampaignRun, AShareOfErrorsMayBeAllowed) {
+  // The second of two measured requests is answered with 500: one in two.
+  const auto with = [&](const char* share) {
+    return manifest(server({"--status", "500", "--from", "5"}),
+                    cat(R"(,"guards":{"max_error_rate":)", share, "}"));
+  };
+  EXPECT_EQ(run_one(with("0.49")).reason_code, "LOAD-ERROR-RATE");
+  expect_no_rates();
+  options_.retry = true;
+  EXPECT_EQ(run_one(with("0.5")).status, CellStatus::success);
+  EXPECT_EQ(throughput_.find("measured_answers")->find("errors")->literal(), "1");
 }
 
 TEST_F(CampaignRun, TooManyRequestsFail) {
@@ -295,6 +308,9 @@ TEST_F(CampaignRun, ControlIsMeasuredBetweenTheHalves) {
                    ours / value);
   EXPECT_EQ(file.find("sequential_runs")->items().size(), 2u);
   EXPECT_EQ(file.find("control_run")->find("sequential_runs")->items().size(), 2u);
+  // The control's run says under which conditions it was measured, as the candidate's does.
+  for (const char* key : {"env_class", "concurrency", "context"})
+    EXPECT_TRUE(*file.find("control_run")->find(key) == *file.find(key)) << key;
   const json::Value own =
       read_json(cell_folder(folder_ / "runs", outcome.cells[1].cell) / "throughput.json");
   EXPECT_EQ(own.find("control"), nullptr);

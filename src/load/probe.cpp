@@ -119,6 +119,13 @@ struct Probe::State : ProbeState {
     return send([&](int64_t variant) { return request(variant, units, max_tokens); }, retries);
   }
 
+  // Such a run is in no figure; conclude() weighs it against the allowance. An endpoint that stays
+  // unavailable through all retries is another matter: nothing more can be measured there.
+  bool is_answered_with_error(const MeasuredRun& run) const {
+    const bool gave_up = may_retry(run.record) && run.attempts.size() > 1;
+    return run.record.http_status >= 400 && !gave_up;
+  }
+
   // What every answer must be, whether it is scored or not. False: the probe is over.
   bool check_answer(MeasuredRun& run) {
     if (stopped_by_guard()) return false;
@@ -321,9 +328,8 @@ struct Probe::State : ProbeState {
     say(cat("run ", sequential.size() + 1, " of ", options.repeats));
     sequential.push_back(send_prompt(repetitions, options.max_tokens, options.retries_max));
     MeasuredRun& run = sequential.back();
-    for (const Attempt& attempt : run.attempts) {
-      too_many_requests = too_many_requests || attempt.http_status == 429;
-    }
+    if (stopped_by_guard()) return false;
+    if (is_answered_with_error(run)) return save();
     if (!check_answer(run)) return false;
     if (!run.problem && !check_prompt(run, true)) return false;
     return save();
@@ -352,9 +358,9 @@ struct Probe::State : ProbeState {
     }
     for (std::thread& thread : threads) thread.join();
     if (stopped) return false;
-    bool good = true;
+    bool good = !stopped_by_guard();
     for (MeasuredRun& run : concurrent) {
-      if (run.record.http_status == 429) too_many_requests = true;
+      if (is_answered_with_error(run)) continue;
       good = good && check_answer(run);
       if (good && !run.problem) good = check_prompt(run, true);
     }
@@ -391,26 +397,40 @@ struct Probe::State : ProbeState {
 
   void conclude() {
     if (stopped) return;
-    const auto bad = [](const std::vector<MeasuredRun>& runs) {
-      return std::find_if(runs.begin(), runs.end(),
-                          [](const MeasuredRun& run) { return !run.ok(); });
-    };
+    const Answers answers = answers_of(*this);
     const int64_t planned = options.repeats + options.width;
     const int64_t made = static_cast<int64_t>(sequential.size() + concurrent.size());
-    if (too_many_requests) {
+    if (answers.error_rate() > options.max_error_rate) {
       stop(CellStatus::failed,
-           Refusal(kTooManyRequests, "a measured request was answered with 429"));
-    } else if (const auto run = bad(sequential); run != sequential.end()) {
+           Refusal(answers.statuses.contains(429) ? kTooManyRequests : kErrorRate,
+                   cat(answers.text(), ", ", format_fixed(answers.error_rate(), 4),
+                       " of them; at most ", options.max_error_rate, " is allowed")));
+    } else if (const MeasuredRun* run = failed_run()) {
       fail_by(*run, planned);
-    } else if (const auto member = bad(concurrent); member != concurrent.end()) {
-      fail_by(*member, planned);
     } else if (made < planned || made == 0) {
       stop(CellStatus::aborted,
            Refusal(kRunsFailed, cat(made, " of ", planned, " runs were made")));
     } else {
       status = CellStatus::success;
       phase = "finished";
+      if (answers.errors > 0) {
+        remarks.push_back(
+            cat(answers.text(), "; at most ", options.max_error_rate, " of them was allowed"));
+      }
     }
+  }
+
+  // The first run that fails the measurement, or null: one that ended badly for another reason than
+  // an allowed error status, or, where no run of its part ended well, any.
+  const MeasuredRun* failed_run() const {
+    for (const auto* runs : {&sequential, &concurrent}) {
+      const bool some_good =
+          std::any_of(runs->begin(), runs->end(), [](const MeasuredRun& run) { return run.ok(); });
+      for (const MeasuredRun& run : *runs) {
+        if (!run.ok() && !(some_good && is_answered_with_error(run))) return &run;
+      }
+    }
+    return nullptr;
   }
 
   void fail_by(const MeasuredRun& run, int64_t planned) {

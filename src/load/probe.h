@@ -47,6 +47,9 @@ struct ProbeOptions {
   bool shared_prefix = false;         // one prompt for all requests, cached tokens allowed
   bool require_usage = true;          // else chunks stand in for tokens, and the file says so
   bool check_tool_call = false;
+  /// Declared: the share of the measured requests, retries included, that may be answered with a
+  /// 4xx or 5xx. They are in no figure; one more refuses the measurement.
+  double max_error_rate = 0;
   bool dedicated = false;                       // declared: nothing else uses the endpoint
   std::string initial_model_state = "unknown";  // cold | resident | unknown
   json::Value extra_body{};                     // members added to every request, or null

@@ -348,6 +348,12 @@ Value serving_json(const ProbeState& state) {
   return out;
 }
 
+Value histogram_json(const std::map<int, int64_t>& counts) {
+  Value out = Value::object();
+  for (const auto& [status, count] : counts) out.set(status == 0 ? "none" : cat(status), count);
+  return out;
+}
+
 // How often each status came, over every attempt of every request.
 Value statuses_json(const ProbeState& state) {
   std::map<int, int64_t> counts;
@@ -361,9 +367,17 @@ Value statuses_json(const ProbeState& state) {
        {&state.calibration, &state.warmups, &state.sequential, &state.concurrent}) {
     add(*runs);
   }
-  Value out = Value::object();
-  for (const auto& [status, count] : counts) out.set(status == 0 ? "none" : cat(status), count);
-  return out;
+  return histogram_json(counts);
+}
+
+// The same over the measured requests, and what of it was allowed to be errors.
+Value answers_json(const ProbeState& state) {
+  const Answers answers = answers_of(state);
+  return Value::object({{"answered", answers.answered},
+                        {"errors", answers.errors},
+                        {"error_rate", answers.error_rate()},
+                        {"max_error_rate", state.options.max_error_rate},
+                        {"http_statuses", histogram_json(answers.statuses)}});
 }
 
 int64_t retries(const ProbeState& state) {
@@ -422,6 +436,33 @@ Shares shares_of(const std::vector<MeasuredRun>& runs) {
           .truncated = static_cast<double>(truncated) / static_cast<double>(ok)};
 }
 
+double Answers::error_rate() const {
+  return answered == 0 ? 0 : static_cast<double>(errors) / static_cast<double>(answered);
+}
+
+std::string Answers::text() const {
+  std::vector<std::string> counts;
+  for (const auto& [status, count] : statuses) {
+    if (status >= 400) counts.push_back(cat(status, ": ", count));
+  }
+  return cat(errors, " of ", answered, " measured requests were answered with an error status (",
+             join(counts, ", "), ")");
+}
+
+Answers answers_of(const ProbeState& state) {
+  Answers out;
+  for (const auto* runs : {&state.sequential, &state.concurrent}) {
+    for (const MeasuredRun& run : *runs) {
+      for (const Attempt& attempt : run.attempts) {
+        ++out.statuses[attempt.http_status];
+        out.answered += attempt.http_status > 0 ? 1 : 0;
+        out.errors += attempt.http_status >= 400 ? 1 : 0;
+      }
+    }
+  }
+  return out;
+}
+
 Value probe_document(const ProbeState& state) {
   const ProbeOptions& options = state.options;
   Value out = Value::object({{"format", "throughput-probe/1"}});
@@ -466,6 +507,7 @@ Value probe_document(const ProbeState& state) {
   }
   out.set("retries", retries(state));
   out.set("http_statuses", statuses_json(state));
+  out.set("measured_answers", answers_json(state));
   if (!state.list_attempts.empty()) {
     out.set("model_list_problems", attempts_json(state.list_attempts));
   }

@@ -29,7 +29,6 @@ struct ProbeState {
   int64_t repetitions = kShortPromptUnits;
   std::optional<PromptSize> size{};
   std::optional<int64_t> prompt_count{};  // of the first request at full length
-  bool too_many_requests = false;         // a 429 among measured requests
   std::vector<std::string> remarks{};
 
   std::vector<Attempt> list_attempts{};
@@ -50,6 +49,17 @@ struct Shares {
   std::optional<double> answered{}, truncated{};
 };
 [[nodiscard]] Shares shares_of(const std::vector<MeasuredRun>& runs);
+
+/// What the measured requests, retries included, were answered with.
+struct Answers {
+  int64_t answered = 0, errors = 0;   // errors: 4xx and 5xx
+  std::map<int, int64_t> statuses{};  // 0: no answer; not among `answered`
+
+  [[nodiscard]] double error_rate() const;  // 0 when nothing was answered
+  /// "4 of 8 measured requests were answered with an error status (429: 3, 500: 1)"
+  [[nodiscard]] std::string text() const;
+};
+[[nodiscard]] Answers answers_of(const ProbeState& state);
 
 /// The file as it must stand now.
 [[nodiscard]] json::Value probe_document(const ProbeState& state);

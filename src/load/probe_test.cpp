@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -274,7 +276,9 @@ TEST(Probe, EveryAttemptIsRecordedAndOnlyTheLastOneScored) {
                     }
                     return std::nullopt;
                   });
-  const ProbeResult result = run_probe(options_for(model));
+  ProbeOptions options = options_for(model);
+  options.max_error_rate = 0.4;  // 2 of the 5 answers to measured requests
+  const ProbeResult result = run_probe(std::move(options));
   ASSERT_EQ(result.status, CellStatus::success) << result.problem->text();
   ASSERT_EQ(result.sequential[1].attempts.size(), 3u);
   EXPECT_EQ(result.sequential[1].attempts[0].http_status, 503);
@@ -295,6 +299,110 @@ TEST(Probe, TooManyRequestsFailEvenWhenARetryIsAnswered) {
   EXPECT_EQ(code_of(result), kTooManyRequests.code);
   EXPECT_EQ(at(result.document, {"sequential", "n_ok"}).literal(), "3");
   EXPECT_FALSE(result.median("cumulative_tok_s"));
+}
+
+// --- the declared allowance of 4xx and 5xx -----------------------------------------------------
+
+// Requests from `first` on for which `bad` says so are answered with `status`; 0 and 1 are the
+// readiness and the warm-up.
+ProbeResult with_errors(int status, double allowed, int repeats,
+                        const std::function<bool(int64_t)>& bad, int width = 0) {
+  ChatModel model([](const ChatQuestion&) { return spaced(); },
+                  [&](const ChatQuestion& question) -> std::optional<Reply> {
+                    if (question.index < 2 || !bad(question.index)) return std::nullopt;
+                    return ChatModel::error(status, "as told");
+                  });
+  ProbeOptions options = options_for(model);
+  options.repeats = repeats;
+  options.width = width;
+  options.max_error_rate = allowed;
+  return run_probe(std::move(options));
+}
+
+TEST(ProbeErrors, HalfOfThemRefusedIsNotUnderAHalfAllowedLess) {
+  // Every other request is 429, so each of the four runs needs a second attempt: 4 of 8.
+  const auto every_other = [](int64_t index) { return index % 2 == 0; };
+  const ProbeResult over = with_errors(429, 0.49, 4, every_other);
+  EXPECT_EQ(over.status, CellStatus::failed);
+  EXPECT_EQ(exit_of(over.status), 1);
+  EXPECT_EQ(code_of(over), kTooManyRequests.code);
+  EXPECT_THAT(over.problem->detail, HasSubstr("4 of 8 measured requests"));
+  EXPECT_THAT(over.problem->detail, HasSubstr("(429: 4)"));
+  EXPECT_FALSE(over.median("cumulative_tok_s"));
+  EXPECT_EQ(at(over.document, {"measured_answers", "http_statuses", "429"}).literal(), "4");
+  EXPECT_EQ(at(over.document, {"measured_answers", "http_statuses", "200"}).literal(), "4");
+  EXPECT_EQ(at(over.document, {"http_statuses", "200"}).literal(), "6");  // and the two before
+  EXPECT_EQ(with_errors(429, 0.5, 4, every_other).status, CellStatus::success);
+}
+
+TEST(ProbeErrors, UnderTheAllowanceItPassesAndSaysHowMany) {
+  const auto fifth = [](int64_t index) { return index == 6; };
+  const ProbeResult result = with_errors(500, 0.1, 10, fifth);  // 1 of 10
+  ASSERT_EQ(result.status, CellStatus::success) << result.problem->text();
+  EXPECT_EQ(at(result.document, {"sequential", "n_ok"}).literal(), "9");
+  EXPECT_EQ(at(result.document, {"sequential", "n_err"}).literal(), "1");
+  EXPECT_EQ(at(result.document, {"sequential", "cumulative_tok_s", "count"}).literal(), "9");
+  EXPECT_EQ(at(result.document, {"measured_answers", "errors"}).literal(), "1");
+  EXPECT_EQ(at(result.document, {"measured_answers", "error_rate"}).literal(), "0.1");
+  EXPECT_THAT(at(result.document, {"remarks"}).items().back().string(),
+              HasSubstr("1 of 10 measured requests were answered with an error status (500: 1)"));
+}
+
+TEST(ProbeErrors, OneMoreThanAllowedRefusesByName) {
+  const ProbeResult result = with_errors(500, 0.09, 10, [](int64_t index) { return index == 6; });
+  EXPECT_EQ(result.status, CellStatus::failed);
+  EXPECT_EQ(code_of(result), kErrorRate.code);
+  EXPECT_THAT(result.problem->detail, HasSubstr("0.1000 of them; at most 0.09 is allowed"));
+}
+
+TEST(ProbeErrors, WithoutAnAllowanceAnAnsweredRetryRefusesToo) {
+  const ProbeResult result = with_errors(503, 0, 3, [](int64_t index) { return index == 3; });
+  EXPECT_EQ(result.status, CellStatus::failed);
+  EXPECT_EQ(code_of(result), kErrorRate.code);  // 1 of 4
+}
+
+TEST(ProbeErrors, AnEndpointThatOnlyKnows404IsNeverFast) {
+  const ProbeResult result = with_errors(404, 0.99, 4, [](int64_t) { return true; });
+  EXPECT_EQ(result.status, CellStatus::failed);
+  EXPECT_EQ(code_of(result), kErrorRate.code);
+  EXPECT_THAT(result.problem->detail, HasSubstr("4 of 4 measured requests"));
+  EXPECT_FALSE(result.median("cumulative_tok_s"));
+  EXPECT_FALSE(result.median("total_s"));
+  ChatModel model({}, [](const ChatQuestion&) -> std::optional<Reply> {
+    return ChatModel::error(404, "no such page");
+  });
+  EXPECT_EQ(code_of(run_probe(options_for(model))), kPreflight.code);
+}
+
+TEST(ProbeErrors, ABatchHasTheSameAllowance) {
+  // Three runs, four at once, of these one is refused: 1 of 7.
+  const auto one = [](int64_t index) { return index == 7; };
+  const ProbeResult result = with_errors(429, 0.15, 3, one, 4);
+  ASSERT_EQ(result.status, CellStatus::success) << result.problem->text();
+  EXPECT_EQ(at(result.document, {"concurrent", "n_ok"}).literal(), "3");
+  EXPECT_EQ(at(result.document, {"concurrent", "n_err"}).literal(), "1");
+  EXPECT_TRUE(at(result.document, {"concurrent", "aggregate_cumulative_tok_s"}).is_number());
+  EXPECT_EQ(code_of(with_errors(429, 0.14, 3, one, 4)), kTooManyRequests.code);
+  // All of the batch is 2 of 5, allowed, and still no batch was measured.
+  const ProbeResult none = with_errors(
+      500, 0.5, 3, [](int64_t index) { return index >= 5; }, 2);
+  EXPECT_EQ(none.status, CellStatus::failed);
+  EXPECT_EQ(code_of(none), kRunsFailed.code);
+}
+
+TEST(ProbeErrors, OtherFailuresAreNotAllowedForByIt) {
+  ChatModel model({}, [](const ChatQuestion& question) -> std::optional<Reply> {
+    if (question.index != 3) return std::nullopt;
+    Reply cut = ChatModel::stream(question, {});
+    cut.pieces.resize(4);
+    cut.end = Reply::End::close;
+    return cut;
+  });
+  ProbeOptions options = options_for(model);
+  options.max_error_rate = 0.9;
+  const ProbeResult result = run_probe(std::move(options));
+  EXPECT_EQ(result.status, CellStatus::failed);
+  EXPECT_EQ(code_of(result), kRunsFailed.code);
 }
 
 TEST(Probe, TooManyRequestsForeverFailAfterSixRetries) {
@@ -663,6 +771,47 @@ TEST(Record, ASuccessIsAValidEnvelopeWithItsConditions) {
                            {"throughput_total_toks_per_s", "throughput_output_toks_per_s",
                             "throughput_prompt_toks_per_s", "ttft_p50_ms", "request_duration_p50_s",
                             "answered_rate", "throughput_aggregate_toks_per_s"}));
+}
+
+TEST(Record, TheFirstRequestHasRowsOfItsOwn) {
+  // The first answer takes 50 ms longer to begin, as one that a model's loading is part of.
+  ChatModel model([](const ChatQuestion& question) {
+    return ChatAnswer{.first_pause = question.index == 0 ? 50ms : 0ms, .pause = 1ms};
+  });
+  ProbeOptions options = options_for(model);
+  options.initial_model_state = "cold";
+  const ProbeResult result = run_probe(std::move(options));
+  const auto envelopes = envelopes_of(result.document);
+  ASSERT_EQ(envelopes.size(), 1u);
+  std::map<std::string, double> readiness;
+  for (const auto& row : envelopes[0].results) {
+    const std::string* phase = row.find_tag("phase");
+    if (phase == nullptr || *phase != "readiness") continue;
+    EXPECT_EQ(*row.find_tag("initial_model_state"), "cold");
+    EXPECT_EQ(*row.find_tag("scored"), "false");
+    readiness[row.metric] = row.value;
+  }
+  const Value& first = at(result.document, {"readiness", "first_request"});
+  EXPECT_EQ(readiness,
+            (std::map<std::string, double>{
+                {"readiness_ttft_ms", *first.find("ttft_s")->as_double("") * 1000},
+                {"readiness_request_duration_s", *first.find("total_s")->as_double("")}}));
+  EXPECT_GE(readiness["readiness_ttft_ms"], 50);
+}
+
+TEST(Record, AllowedErrorsAreNamedAndTheFiguresArePartial) {
+  const ProbeResult result = with_errors(500, 0.25, 4, [](int64_t index) { return index == 3; });
+  const auto envelopes = envelopes_of(result.document);
+  ASSERT_EQ(envelopes.size(), 1u);
+  const auto& errors = envelopes[0].find("errors")->items();
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].string(), HasSubstr("1 of 4 measured requests"));
+  EXPECT_THAT(errors[0].string(), HasSubstr(R"({"200":3,"500":1})"));
+  for (const auto& row : envelopes[0].results) {
+    if (*row.find_tag("phase") == "readiness") continue;
+    EXPECT_EQ(*row.find_tag("partial"), "true") << row.metric;
+    EXPECT_EQ(*row.find_tag("max_error_rate"), "0.25") << row.metric;
+  }
 }
 
 TEST(Record, AFailureIsAStatusWithoutRates) {

@@ -77,6 +77,9 @@ inline constexpr RefusalInfo kNoTokens{"LOAD-NO-TOKENS", "A run produced no toke
 inline constexpr RefusalInfo kTooManyRequests{
     "LOAD-TOO-MANY-REQUESTS", "The server refused requests because too many were in flight (429).",
     "Measure with the concurrency that the server serves; nothing of this run is scored."};
+inline constexpr RefusalInfo kErrorRate{
+    "LOAD-ERROR-RATE", "More requests were answered with an error status than is allowed.",
+    "Look at the statuses and the server's log; --max-error-rate allows a share of them."};
 inline constexpr RefusalInfo kRetriesExhausted{
     "LOAD-RETRIES-EXHAUSTED", "The endpoint stayed unavailable through all retries.",
     "Look at the server's log; start again when it answers."};
@@ -166,6 +169,7 @@ inline constexpr const RefusalInfo* kLoadRefusals[] = {&kUrl,
                                                        &kNoUsage,
                                                        &kNoTokens,
                                                        &kTooManyRequests,
+                                                       &kErrorRate,
                                                        &kRetriesExhausted,
                                                        &kRunsFailed,
                                                        &kPeakBelowMean,

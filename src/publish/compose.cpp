@@ -57,6 +57,7 @@ void put_object(json::Value& head, std::string_view key, json::Value value) {
 
 // Paths under a home folder lose the part that names a person.
 void cut_home(std::string& text) {
+  if (text.find('/') == std::string::npos) return;
   for (const std::string_view root : {"/Users/", "/home/"}) {
     for (size_t at = text.find(root); at != std::string::npos; at = text.find(root, at)) {
       size_t end = at + root.size();
@@ -91,6 +92,7 @@ std::vector<ResultRow> finite_rows(std::vector<ResultRow> rows, std::vector<std:
 Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile& file) {
   Envelope envelope;
   envelope.results = finite_rows(std::move(draft.results), draft.errors);
+  envelope.control_of_next = draft.control_of_next;
   json::Value head = json::Value::object();
   head.set("schema_version", "1");
   std::optional<std::string> time_source = draft.timestamp_source;

@@ -70,6 +70,7 @@ struct Draft {
       system{};  // members that the file states about its machine; they win over the context's
   std::vector<ResultRow> results{};
   std::vector<std::string> errors{};
+  bool control_of_next = false;  // the next draft's `control` is a figure of this run
 };
 
 /// A finite number of the document as it is, or nothing. Strings, NaN and Infinity are nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ensure.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "publish/refusals.h"
@@ -233,15 +234,23 @@ Result<Envelope> from_json(const json::Value& value) {
 }
 
 bool is_secret_key(std::string_view key) {
-  std::string lower(key);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const auto ends_with = [key](std::string_view word) {  // in either case
+    return key.size() >= word.size() &&
+           std::equal(word.rbegin(), word.rend(), key.rbegin(), [](char a, char b) {
+             return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
+           });
+  };
   for (const std::string_view word :
        {"api_key", "api-key", "apikey", "authorization", "token", "password", "passwd", "secret"}) {
-    if (lower.ends_with(word)) return !lower.ends_with("_per_token");
+    if (ends_with(word)) return !ends_with("_per_token");
   }
   return false;
+}
+
+void name_control(Envelope& envelope, std::string_view control_envelope_sha256) {
+  json::Value* const control = envelope.head.find("control");
+  ENSURE(control != nullptr && control->is_object());
+  control->set("envelope_sha256", control_envelope_sha256);
 }
 
 void remove_host_names(Envelope& envelope) {

@@ -45,6 +45,8 @@ struct ResultRow {
 struct Envelope {
   json::Value head = json::Value::object();  // all top-level fields but `results`, in schema order
   std::vector<ResultRow> results{};
+  /// Not part of the record: the envelope that follows in its file has this run as its `control`.
+  bool control_of_next = false;
 
   [[nodiscard]] const json::Value* find(std::string_view key) const { return head.find(key); }
   /// The string under `key`, or "" when there is none.
@@ -70,6 +72,9 @@ void append_tags(std::string& out, const Tags& tags, std::vector<size_t>& order)
 
 /// The typed form of a JSON envelope that the schema accepts. Refuses ENVELOPE-INVALID otherwise.
 [[nodiscard]] Result<Envelope> from_json(const json::Value& value);
+
+/// Names the control's run in `control.envelope_sha256`. The envelope must have a `control`.
+void name_control(Envelope& envelope, std::string_view control_envelope_sha256);
 
 /// Takes the names of hosts out of the machine's facts: a public record says what a machine is, not
 /// whose. Before a shard is made, so that its columns, its footer and its digest agree.

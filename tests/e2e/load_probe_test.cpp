@@ -136,6 +136,31 @@ TEST_F(LoadProbe, AFailedMeasurementIsOne) {
   EXPECT_EQ(text("cell_status"), "failed");
 }
 
+TEST_F(LoadProbe, ErrorsAreAllowedAsDeclaredAndCounted) {
+  // Of the three measured requests the second is answered with 500.
+  const auto run = [this](std::vector<std::string> flags) {
+    ChatModel model({}, [](const ChatQuestion& question) -> std::optional<Reply> {
+      if (question.index != 3) return std::nullopt;
+      return ChatModel::error(500, "out of luck");
+    });
+    return e2e::run_process(request(model.server().base_url(), std::move(flags)));
+  };
+  const auto refused = run({});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.out, HasSubstr("LOAD-ERROR-RATE: 1 of 3 measured requests"));
+  EXPECT_EQ(text("cell_status"), "failed");
+  const auto allowed = run({"--max-error-rate", "0.34"});
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.out;
+  EXPECT_THAT(allowed.out, HasSubstr("2 runs (median"));
+  EXPECT_THAT(allowed.out,
+              HasSubstr(R"(errors: 1 of 3 answers, in no figure; statuses {"200":2,"500":1})"));
+  for (const char* share : {"1", "-0.1"}) {
+    const auto wrong = run({"--max-error-rate", share});
+    EXPECT_EQ(wrong.exit_code, 2) << share;
+    EXPECT_THAT(wrong.err, HasSubstr("--max-error-rate takes a share"));
+  }
+}
+
 TEST_F(LoadProbe, ACellThatDoesNotExistIsNoFailure) {
   ChatModel model;
   const auto result = e2e::run_process(

@@ -1,4 +1,5 @@
 // probe: a few measured requests to one endpoint, written as one file.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -54,6 +55,10 @@ std::optional<std::string> read_flags(const cli::Invocation& invocation, ProbeOp
        {"--retry-interval", "--timeout", "--connect-timeout", "--temperature"}) {
     const auto value = invocation.f64(flag);
     if (value && !(*value >= 0 && *value <= 1e6)) return cat(flag, " takes 0 to 1000000");
+  }
+  if (const auto share = invocation.f64("--max-error-rate")) {
+    if (!(*share >= 0 && *share < 1)) return "--max-error-rate takes a share from 0 to below 1";
+    options.max_error_rate = *share;
   }
   for (const std::string_view flag :
        {"--model", "--think-kwarg", "--think-value", "--thinking", "--serving-stack", "--nonce"}) {
@@ -149,9 +154,11 @@ std::string summary(const ProbeResult& result, const std::string& file) {
   const json::Value& sequential = *result.document.find("sequential");
   const json::Value* context = result.document.find("context");
   const json::Value* prompt = context->find("actual_prompt_tokens");
+  const auto good = std::count_if(result.sequential.begin(), result.sequential.end(),
+                                  [](const MeasuredRun& run) { return run.ok(); });
   text += cat(result.document.find("model")->string(), ", prompt ",
               prompt == nullptr ? "?" : prompt->literal(), " tokens, at most ",
-              result.document.find("max_tokens")->literal(), " new, ", result.sequential.size(),
+              result.document.find("max_tokens")->literal(), " new, ", good,
               " runs (median, min to max)\n");
   if (!result.sequential.empty()) {
     text += figure_line(sequential, "cumulative_tok_s", "cumulative", 1, 1, "tok/s");
@@ -169,6 +176,12 @@ std::string summary(const ProbeResult& result, const std::string& file) {
     text +=
         cat("  ", batch->find("width")->literal(), " at once: ", rate("aggregate_cumulative_tok_s"),
             " cumulative, ", rate("aggregate_decode_tok_s"), " output\n");
+  }
+  const json::Value& answers = *result.document.find("measured_answers");
+  if (const std::string& errors = answers.find("errors")->literal(); errors != "0") {
+    text +=
+        cat("  errors: ", errors, " of ", answers.find("answered")->literal(),
+            " answers, in no figure; statuses ", json::write(*answers.find("http_statuses")), "\n");
   }
   if (result.answered_rate)
     text += cat("  answered: ", format_fixed(*result.answered_rate * 100, 0), " %\n");
@@ -321,6 +334,11 @@ cli::Command probe_command() {
            {.names = {"--retry-interval"},
             .value_name = "SECONDS",
             .help = "Pause between them (20).",
+            .type = Type::f64},
+           {.names = {"--max-error-rate"},
+            .value_name = "SHARE",
+            .help = "Share of the measured requests that may be answered with 4xx or 5xx, 0.01 for "
+                    "1 % (0: none); they are in no figure.",
             .type = Type::f64},
            {.names = {"--timeout"},
             .value_name = "SECONDS",

@@ -128,9 +128,15 @@ Result<std::vector<Envelope>> convert_file(const ToolFile& file, std::string_vie
   if (!drafts) return at(cat("`", file.path.string(), "`"), std::move(drafts).refusal());
   if (drafts->empty())
     return Refusal(kNothingToPublish, cat("`", file.path.string(), "` holds no run"));
+  // What is said of the run beside its file is not said of its control.
+  RunContext of_control = context;
+  of_control.model.reset();
+  of_control.serving = {};
+  of_control.campaign = {};
   std::vector<Envelope> envelopes;
   for (Draft& draft : *drafts) {
-    TRY(envelope, compose(std::move(draft), context, file));
+    const RunContext& known = draft.control_of_next ? of_control : context;
+    TRY(envelope, compose(std::move(draft), known, file));
     envelopes.push_back(std::move(envelope));
   }
   return envelopes;

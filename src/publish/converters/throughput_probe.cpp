@@ -1,5 +1,7 @@
 // throughput-probe: the file that `assay-load probe` writes. Figures are medians over its measured
-// runs.
+// runs; what the first, unscored request cost stands in rows of its own.
+#include <tuple>
+
 #include "base/text.h"
 #include "publish/converters/converters.h"
 #include "publish/converters/rows.h"
@@ -87,6 +89,50 @@ void add_concurrent(Draft& draft, const json::Value& concurrent) {
   }
 }
 
+// What the first request cost, a model's loading perhaps among it. Archived, never scored: metrics
+// of its own, so that no median and no ranking of measured runs can take it in. Without a measured
+// row beside it there is none: it must not make a run that measured nothing look like one.
+void add_readiness(Draft& draft, const json::Value& root) {
+  const json::Value* first = dig(root, {"readiness", "first_request"});
+  if (draft.results.empty() || first == nullptr || !first->is_object()) return;
+  if (const json::Value* ok = first->find("ok");
+      ok != nullptr && ok->kind() == json::Kind::boolean && !ok->boolean()) {
+    return;
+  }
+  const std::string state =
+      text_of(dig(root, {"readiness", "initial_model_state"})).value_or("unknown");
+  for (const auto& [source, metric, unit, scale] :
+       {std::tuple{"ttft_s", "readiness_ttft_ms", "ms", 1000.0},
+        {"total_s", "readiness_request_duration_s", "s", 1.0}}) {
+    const auto seconds = number_of(first->find(source));
+    ResultRow* row = add_row(draft, kName, metric, unit,
+                             seconds ? std::optional(*seconds * scale) : std::nullopt);
+    if (row == nullptr) continue;
+    row->tag("phase", "readiness");
+    row->tag("initial_model_state", state);
+    row->tag("scored", "false");
+    add_tags(*row, *first, {"prompt_tokens"});  // a short prompt, whatever the measured ones are
+  }
+}
+
+// Measured requests that were answered with an error, within what was declared to be allowed.
+void note_errors(Draft& draft, const json::Value& root) {
+  const json::Value* answers = root.find("measured_answers");
+  if (answers == nullptr || !answers->is_object()) return;
+  const auto errors = number_of(answers->find("errors"));
+  if (!errors || *errors <= 0) return;
+  const json::Value* statuses = answers->find("http_statuses");
+  draft.errors.push_back(cat(text_of(answers->find("errors")).value_or(""), " of ",
+                             text_of(answers->find("answered")).value_or("?"),
+                             " measured requests were answered with an error status",
+                             statuses != nullptr ? cat(", statuses ", json::write(*statuses)) : "",
+                             "; the figures are of the others"));
+  for (ResultRow& row : draft.results) {
+    row.tag("partial", "true");
+    add_tags(row, *answers, {"max_error_rate"});
+  }
+}
+
 // Candidate over control, measured in one session; which figure stands in the tag.
 void add_control_ratios(Draft& draft, const json::Value& ratios) {
   for (const Figure& figure : kFigures) {
@@ -99,13 +145,8 @@ void add_control_ratios(Draft& draft, const json::Value& ratios) {
   }
 }
 
-}  // namespace
-
-Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file, const RunContext&) {
-  if (file.values.size() != 1 || !file.values[0].is_object()) {
-    return Refusal(kConvertInput, "expected one JSON object (throughput probe)");
-  }
-  const json::Value& root = file.values[0];
+// One probe's file as one run.
+Result<Draft> draft_of(const json::Value& root) {
   if (root.find("base_url") == nullptr || root.find("cell_status") == nullptr) {
     return Refusal(kConvertInput, "expected `base_url` and `cell_status` (throughput probe)");
   }
@@ -149,11 +190,48 @@ Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file, const 
         ratios != nullptr && ratios->is_object()) {
       add_control_ratios(draft, *ratios);
     }
+    note_errors(draft, root);
+    add_readiness(draft, root);
   } else if (const auto reason = text_of(root.find("reason"))) {
     draft.errors.push_back(*reason);
   }
+  return draft;
+}
+
+// `control` is a figure of `control_run`, to the last digit: else its envelope proves nothing.
+Status check_control(const json::Value& control, const Draft& run) {
+  const std::string metric = text_of(control.find("metric")).value_or("");
+  const std::string unit = text_of(control.find("unit")).value_or("");
+  const auto value = number_of(control.find("value"));
+  for (const ResultRow& row : run.results) {
+    if (value && row.metric == metric && row.unit == unit && row.value == *value) return {};
+  }
+  return Refusal(kConvertInput,
+                 cat("`control` says ", text_of(control.find("value")).value_or("nothing"), " ",
+                     unit, " of `", metric, "`, which `control_run` (",
+                     run.cell_status.value_or("without a status"), ") does not report"));
+}
+
+}  // namespace
+
+// A campaign measures the control inside the candidate's cell. Its run is a record of its own and
+// goes before the candidate's, which names it by the digest of its envelope.
+Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file, const RunContext&) {
+  if (file.values.size() != 1 || !file.values[0].is_object()) {
+    return Refusal(kConvertInput, "expected one JSON object (throughput probe)");
+  }
+  const json::Value& root = file.values[0];
+  TRY(own, draft_of(root));
   std::vector<Draft> drafts;
-  drafts.push_back(std::move(draft));
+  const json::Value* run = root.find("control_run");
+  if (own.control.is_object() && run != nullptr && run->is_object()) {
+    auto control = draft_of(*run);
+    if (!control) return at("`control_run`", std::move(control).refusal());
+    TRY_DO(check_control(own.control, *control));
+    control->control_of_next = true;
+    drafts.push_back(*std::move(control));
+  }
+  drafts.push_back(std::move(own));
   return drafts;
 }
 
