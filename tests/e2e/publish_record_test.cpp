@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -121,6 +122,70 @@ TEST_F(PublishRecord, WhatIsNotValidSaysEveryProblemAndItsPath) {
       run({"convert", (kCorpus / "convert_vllm/whole").string(), "--suite", "throughput",
            "--git-sha", "xyz", "--print-envelope", "--no-validate"});
   EXPECT_EQ(unchecked.exit_code, 0) << unchecked.err;
+}
+
+// Every line of stderr as JSON; null where one is none.
+std::vector<json::Value> log_lines(const std::string& err) {
+  std::vector<json::Value> out;
+  for (const std::string_view line : split(trim(err), '\n')) {
+    const auto value = json::parse(line);
+    out.push_back(value ? *value : json::Value());
+    EXPECT_TRUE(value && value->is_object()) << line;
+  }
+  return out;
+}
+std::string text_at(const json::Value& line, std::string_view key) {
+  const json::Value* value = line.is_object() ? line.find(key) : nullptr;
+  return value != nullptr && value->is_string() ? value->string() : "";
+}
+
+TEST_F(PublishRecord, ProblemsAreLogEventsAsEverythingElseIs) {
+  const std::string file = (kCorpus / "convert_vllm/whole").string();
+  for (const char* verb : {"convert", "publish"}) {
+    std::vector<std::string> arguments = {verb,        file,  "--suite",      "throughput",
+                                          "--git-sha", "xyz", "--log-format", "json"};
+    if (verb == std::string_view("publish")) arguments.push_back("--dry-run");
+    const ProcessResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 3);
+    std::map<std::string, std::string> problems;  // code to path
+    std::string refusal;
+    for (const json::Value& line : log_lines(result.err)) {
+      EXPECT_EQ(text_at(line, "time").size(), 20u);
+      EXPECT_FALSE(text_at(line, "message").empty());
+      if (const std::string code = text_at(line, "problem"); !code.empty()) {
+        EXPECT_EQ(text_at(line, "level"), "ERROR");
+        EXPECT_EQ(text_at(line, "file"), file);
+        problems[code] = text_at(line, "path");
+      }
+      refusal = text_at(line, "refusal");
+    }
+    EXPECT_EQ(problems["E-REGIME"], "$.regime");
+    EXPECT_EQ(problems["E-SCHEMA"], "$.git_sha");
+    EXPECT_EQ(refusal, "ENVELOPE-INVALID") << "the last line says why it ended";
+  }
+}
+
+TEST_F(PublishRecord, WarningsAndUnreadableFilesAreLogEventsToo) {
+  const ProcessResult legacy =
+      run({"convert", (kCorpus / "convert_vllm/whole").string(), "--suite", "throughput",
+           "--git-sha", "0123abc", "--tz", "UTC", "--legacy-regime", "--log-format", "json"});
+  ASSERT_EQ(legacy.exit_code, 0) << legacy.err;
+  const auto lines = log_lines(legacy.err);
+  EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const json::Value& line) {
+    return text_at(line, "problem") == "W-REGIME" && text_at(line, "level") == "WARNING";
+  })) << legacy.err;
+  const ProcessResult missing = publish({"--log-format", "json"}, "no-such-file");
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_EQ(text_at(log_lines(missing.err).back(), "refusal"), "FILE-UNREADABLE") << missing.err;
+  std::ofstream(folder_ / "envelope.json") << "{}";
+  const ProcessResult invalid = run({"validate", "envelope.json", "--log-format", "json"});
+  EXPECT_EQ(invalid.exit_code, 3);
+  EXPECT_EQ(text_at(log_lines(invalid.err).front(), "problem"), "E-SCHEMA") << invalid.err;
+  const ProcessResult errors_only =
+      run({"convert", (kCorpus / "convert_vllm/whole").string(), "--suite", "throughput",
+           "--git-sha", "0123abc", "--tz", "UTC", "--legacy-regime", "--log-format", "text",
+           "--log-level", "ERROR"});
+  EXPECT_EQ(errors_only.err, "");
 }
 
 TEST_F(PublishRecord, TwiceIsOnce) {

@@ -1,7 +1,6 @@
 #include "publish/commands/conversion.h"
 
 #include <algorithm>
-#include <iostream>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -33,7 +32,7 @@ std::optional<std::string> git_commit() {
   return std::string(trim(*text));
 }
 
-Result<json::Value> system_of(const cli::Invocation& invocation) {
+Result<json::Value> system_of(const cli::Invocation& invocation, const Log& log) {
   if (const auto path = invocation.text("--system-file")) {
     TRY(bytes, read_file(*path));
     TRY(value, json::parse(bytes));
@@ -41,8 +40,7 @@ Result<json::Value> system_of(const cli::Invocation& invocation) {
     return std::move(value);
   }
   auto detected = machine::detect_system(machine::this_host());
-  for (const std::string& warning : detected.warnings)
-    invocation.progress(cat("warning: ", warning));
+  for (const std::string& warning : detected.warnings) log.warning(warning);
   if (const auto name = invocation.text("--hostname")) detected.system.set("hostname", *name);
   return std::move(detected.system);
 }
@@ -95,7 +93,7 @@ std::optional<std::string> fill(RunContext& context, const cli::Invocation& invo
 std::vector<cli::Flag> conversion_flags() {
   using cli::Arity;
   using cli::Type;
-  return {
+  std::vector<cli::Flag> flags = {
       {.names = {"--suite"},
        .value_name = "S",
        .help = "What was measured.",
@@ -170,52 +168,45 @@ std::vector<cli::Flag> conversion_flags() {
        .arity = Arity::toggle,
        .help = "Leave out schema and semantic rules."},
   };
+  for (cli::Flag& flag : log_flags()) flags.push_back(std::move(flag));
+  return flags;
 }
 
-bool print_problems(const std::vector<Problem>& problems) {
-  bool failed = false;
-  for (const Problem& problem : problems) {
-    std::cerr << cat("  - ", problem.code, " ", problem.message, " (at ", problem.path, ")\n");
-    failed = failed || !problem.is_warning();
-  }
-  return failed;
-}
-
-Converted convert_files(const cli::Invocation& invocation) {
+Converted convert_files(const cli::Invocation& invocation, const Log& log) {
   Converted out;
   RunContext context;
   if (const auto problem = fill(context, invocation)) {
     out.exit = invocation.refuse_usage(*problem);
     return out;
   }
-  auto system = system_of(invocation);
+  auto system = system_of(invocation, log);
   if (!system) {
-    out.exit = invocation.refuse(system.refusal(), kExitInput);
+    out.exit = log.refuse(system.refusal(), kExitInput);
     return out;
   }
   context.system = *std::move(system);
   const auto provenance = provenance_of(invocation);
   if (!provenance) {
-    out.exit = invocation.refuse(provenance.refusal(), kExitInput);
+    out.exit = log.refuse(provenance.refusal(), kExitInput);
     return out;
   }
   const std::string kind = invocation.text_or("--kind", "auto");
   for (const std::string& path : invocation.arguments("FILE")) {
     const auto file = read_tool_file(path, kind);
     if (!file) {
-      out.exit = invocation.refuse(file.refusal(), kExitInput);
+      out.exit = log.refuse(file.refusal(), kExitInput);
       return out;
     }
     auto envelopes = convert_file(*file, kind, context);
     if (!envelopes) {
       const bool empty = envelopes.refusal().code == kNothingToPublish.code;
-      out.exit = invocation.refuse(envelopes.refusal(), empty ? kExitPublish : kExitInput);
+      out.exit = log.refuse(envelopes.refusal(), empty ? kExitPublish : kExitInput);
       return out;
     }
     for (Envelope& envelope : *envelopes) {
-      if (provenance->is_object()) {
+      if (provenance->is_object() && !envelope.control_of_next) {
         if (envelope.find("provenance") != nullptr) {
-          out.exit = invocation.refuse(
+          out.exit = log.refuse(
               Refusal(kConvertInput,
                       cat("`", path, "` states its own provenance; leave out --provenance-file")),
               kExitInput);
@@ -225,8 +216,8 @@ Converted convert_files(const cli::Invocation& invocation) {
       }
       const std::string status = envelope.text("cell_status");
       if (envelope.results.empty() && (status.empty() || status == "success")) {
-        out.exit = invocation.refuse(Refusal(kNothingToPublish, cat("`", path, "` gives no row")),
-                                     kExitPublish);
+        out.exit =
+            log.refuse(Refusal(kNothingToPublish, cat("`", path, "` gives no row")), kExitPublish);
         return out;
       }
       if (!invocation.has("--no-validate")) {
@@ -245,9 +236,8 @@ Converted convert_files(const cli::Invocation& invocation) {
             problems.push_back(std::move(problem));
           }
         }
-        if (!problems.empty()) std::cerr << cat(invocation.name(), ": ", path, ":\n");
-        if (print_problems(problems)) {
-          out.exit = invocation.refuse(
+        if (log.problems(path, problems)) {
+          out.exit = log.refuse(
               Refusal(kEnvelopeInvalid, cat("`", path, "`: ", problems.size(),
                                             problems.size() == 1 ? " problem" : " problems")),
               kExitInvalid);

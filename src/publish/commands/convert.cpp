@@ -11,19 +11,23 @@ namespace assay::publish {
 namespace {
 
 int run(const cli::Invocation& invocation) {
-  const Converted converted = convert_files(invocation);
+  const Log log(invocation);
+  Converted converted = convert_files(invocation, log);
   if (converted.exit != cli::kOk) return converted.exit;
-  for (const Envelope& full : converted.envelopes) {
+  std::string control;  // digest of the envelope before, when it is this one's control
+  for (Envelope& full : converted.envelopes) {
+    if (!control.empty()) name_control(full, control);
     const std::optional<Envelope> strict =
         invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
     const Envelope& envelope = strict ? *strict : full;
+    control = full.control_of_next ? envelope_sha256(envelope) : "";
     if (invocation.has("--print-envelope") || invocation.json()) {
       std::cout << json::write(to_json(envelope)) << "\n";
     }
     const std::string status = envelope.text("cell_status");
-    invocation.progress(cat(envelope.text("suite"), " ", envelope.text("model"), " ",
-                            envelope.text("timestamp"), ": ", envelope.results.size(), " results",
-                            status.empty() ? "" : cat(", ", status)));
+    log.info(cat(envelope.text("suite"), " ", envelope.text("model"), " ",
+                 envelope.text("timestamp"), ": ", envelope.results.size(), " results",
+                 status.empty() ? "" : cat(", ", status)));
   }
   return cli::kOk;
 }

@@ -12,6 +12,13 @@ namespace {
 
 constexpr const char* kNames[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
 
+const char* name_of(Level level) {
+  return kNames[static_cast<size_t>(level)];
+}
+std::string time_now() {
+  return format_utc(static_cast<int64_t>(std::time(nullptr)));
+}
+
 }  // namespace
 
 std::vector<cli::Flag> log_flags() {
@@ -44,17 +51,44 @@ void Log::write(Level level, std::string_view text, std::string_view code) const
     return;
   }
   if (invocation_->quiet() && level < Level::error) return;
-  const std::string time = format_utc(static_cast<int64_t>(std::time(nullptr)));
-  const char* name = kNames[static_cast<size_t>(level)];
   if (form_ == Form::text) {
-    std::cerr << cat(time, " ", name, " ", invocation_->name(), ": ", code,
+    std::cerr << cat(time_now(), " ", name_of(level), " ", invocation_->name(), ": ", code,
                      code.empty() ? "" : ": ", text, "\n");
     return;
   }
-  json::Value line = json::Value::object({{"time", time}, {"level", name}});
-  if (!code.empty()) line.set("refusal", code);
+  json::Value facts = json::Value::object();
+  if (!code.empty()) facts.set("refusal", code);
+  write_json(level, std::move(facts), text);
+}
+
+void Log::write_json(Level level, json::Value facts, std::string_view text) const {
+  json::Value line = json::Value::object({{"time", time_now()}, {"level", name_of(level)}});
+  for (auto& [key, value] : facts.members()) line.set(key, std::move(value));
   line.set("message", text);
   std::cerr << json::write(line) << "\n";
+}
+
+bool Log::problems(std::string_view file, const std::vector<Problem>& problems) const {
+  if (form_ == Form::progress && !problems.empty())
+    std::cerr << cat(invocation_->name(), ": ", file, ":\n");
+  bool failed = false;
+  for (const Problem& problem : problems) {
+    failed = failed || !problem.is_warning();
+    const Level level = problem.is_warning() ? Level::warning : Level::error;
+    if (form_ == Form::progress) {
+      std::cerr << cat("  - ", problem.code, " ", problem.message, " (at ", problem.path, ")\n");
+    } else if (level < least_ || (invocation_->quiet() && level < Level::error)) {
+      continue;
+    } else if (form_ == Form::text) {
+      write(level, cat(file, ": ", problem.message, " (at ", problem.path, ")"), problem.code);
+    } else {
+      write_json(
+          level,
+          json::Value::object({{"problem", problem.code}, {"file", file}, {"path", problem.path}}),
+          problem.message);
+    }
+  }
+  return failed;
 }
 
 int Log::refuse(const Refusal& refusal, int exit) const {

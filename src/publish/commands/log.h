@@ -5,8 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/refusal.h"
 #include "cli/program.h"
+#include "publish/validate.h"
 
 namespace assay::publish {
 
@@ -23,12 +25,16 @@ class Log {
   void say(Level level, std::string_view text) const;
   void info(std::string_view text) const { say(Level::info, text); }
   void warning(std::string_view text) const { say(Level::warning, text); }
+  /// What is wrong with one file: in the plain form a list under its name ("  - message (at
+  /// path)"), else a line each. True when one is no warning.
+  bool problems(std::string_view file, const std::vector<Problem>& problems) const;
   /// Prints the refusal in the chosen form and returns `exit`.
   int refuse(const Refusal& refusal, int exit) const;
 
  private:
   enum class Form { progress, text, json };
   void write(Level level, std::string_view text, std::string_view code) const;
+  void write_json(Level level, json::Value facts, std::string_view text) const;
 
   const cli::Invocation* invocation_;
   Form form_ = Form::progress;

@@ -89,7 +89,7 @@ Result<std::unique_ptr<Store>> open_for_publishing(const cli::Invocation& invoca
 
 int run(const cli::Invocation& invocation) {
   const Log log(invocation);
-  Converted converted = convert_files(invocation);
+  Converted converted = convert_files(invocation, log);
   if (converted.exit != cli::kOk) return converted.exit;
   std::unique_ptr<Store> store;
   const bool dry_run = invocation.has("--dry-run");
@@ -110,13 +110,16 @@ int run(const cli::Invocation& invocation) {
     }
     store = *std::move(opened);
   }
+  std::string control;  // digest of the envelope before, when it is this one's control
   for (Envelope& full : converted.envelopes) {
+    if (!control.empty()) name_control(full, control);
     if (!invocation.has("--publish-hostname")) remove_host_names(full);
     const std::optional<Envelope> strict =
         invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
     const Envelope& envelope = strict ? *strict : full;
     const auto shard = make_shard(envelope);
     if (!shard) return log.refuse(shard.refusal(), kExitPublish);
+    control = full.control_of_next ? shard->envelope_sha256 : "";
     const std::string& bytes = shard->bytes;
     const std::string path = shard_path(envelope, bytes, invocation.has("--long-hash") ? 16 : 8);
     if (const auto folder = invocation.text("--out")) {
@@ -199,7 +202,6 @@ cli::Command publish_command() {
            .help = "16 digits of the digest in the name instead of 8."}}) {
     flags.push_back(std::move(flag));
   }
-  for (cli::Flag& flag : log_flags()) flags.push_back(std::move(flag));
   return {
       .name = "publish",
       .summary = "Converts, checks, and writes each envelope as an immutable shard into a store.",

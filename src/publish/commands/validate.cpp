@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "publish/commands/commands.h"
-#include "publish/commands/conversion.h"
+#include "publish/commands/log.h"
 #include "publish/refusals.h"
 
 namespace assay::publish {
@@ -13,13 +13,14 @@ namespace assay::publish {
 namespace {
 
 int run(const cli::Invocation& invocation) {
+  const Log log(invocation);
   int exit = cli::kOk;
   std::vector<json::Value> reports;
   for (const std::string& path : invocation.arguments("ENVELOPE")) {
     const auto bytes = read_file(path);
-    if (!bytes) return invocation.refuse(bytes.refusal(), kExitInput);
+    if (!bytes) return log.refuse(bytes.refusal(), kExitInput);
     const auto document = json::parse(*bytes);
-    if (!document) return invocation.refuse(at(path, document.refusal()), kExitInput);
+    if (!document) return log.refuse(at(path, document.refusal()), kExitInput);
     const auto problems = validate(*document, {.legacy_regime = invocation.has("--legacy-regime"),
                                                .now_seconds = std::time(nullptr)});
     bool failed = false;
@@ -36,8 +37,7 @@ int run(const cli::Invocation& invocation) {
                                             {"problems", json::Value::array(std::move(list))}}))
                 << "\n";
     } else {
-      if (!problems.empty()) std::cerr << cat(path, ":\n");
-      failed = print_problems(problems);
+      failed = log.problems(path, problems);
       std::cout << (failed ? "INVALID " : "VALID ") << path << "\n";
     }
     if (failed) exit = kExitInvalid;
@@ -48,14 +48,16 @@ int run(const cli::Invocation& invocation) {
 }  // namespace
 
 cli::Command validate_command() {
+  std::vector<cli::Flag> flags = {{.names = {"--legacy-regime"},
+                                   .arity = cli::Arity::toggle,
+                                   .help = "A missing regime is a warning."}};
+  for (cli::Flag& flag : log_flags()) flags.push_back(std::move(flag));
   return {.name = "validate",
           .summary =
               "Checks an envelope against schema and semantic rules; prints every problem with its "
               "path.",
           .example = "assay-publish validate envelope.json",
-          .flags = {{.names = {"--legacy-regime"},
-                     .arity = cli::Arity::toggle,
-                     .help = "A missing regime is a warning."}},
+          .flags = std::move(flags),
           .positionals = {{.name = "ENVELOPE", .help = "Envelope as JSON.", .repeatable = true}},
           .run = run,
           .notes = "Exit: 0 valid, 2 usage or unreadable file, 3 invalid."};
