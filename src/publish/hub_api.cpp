@@ -365,7 +365,8 @@ Status HubApi::put_multipart(const std::string& complete_url, const json::Value&
 
 Result<CommitAttempt> HubApi::commit(const std::string& revision, bool create_pr,
                                      const std::string& parent, std::string_view summary,
-                                     const std::vector<HubFile>& files) {
+                                     const std::vector<HubFile>& files,
+                                     const std::vector<std::string>& removed) {
   json::Value head = json::Value::object({{"summary", summary}, {"description", ""}});
   if (!parent.empty()) head.set("parentCommit", parent);
   std::string body =
@@ -381,6 +382,11 @@ Result<CommitAttempt> HubApi::commit(const std::string& revision, bool create_pr
                   {{"content", base64(file.bytes)}, {"path", file.path}, {"encoding", "base64"}});
     body += json::write(json::Value::object(
                 {{"key", file.large ? "lfsFile" : "file"}, {"value", std::move(value)}})) +
+            "\n";
+  }
+  for (const std::string& path : removed) {
+    body += json::write(json::Value::object(
+                {{"key", "deletedFile"}, {"value", json::Value::object({{"path", path}})}})) +
             "\n";
   }
   const HttpRequest ask = request(

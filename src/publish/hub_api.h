@@ -80,10 +80,11 @@ class HubApi {
   Status preupload(const std::string& revision, bool create_pr, std::vector<HubFile>& files);
   /// Brings a large file's bytes to where the hub wants them, unless it has them.
   Status upload(const std::string& revision, const HubFile& file);
-  /// One attempt. `parent` empty: whatever the revision is at.
+  /// One attempt. `parent` empty: whatever the revision is at. `removed`: paths that are there.
   Result<CommitAttempt> commit(const std::string& revision, bool create_pr,
                                const std::string& parent, std::string_view summary,
-                               const std::vector<HubFile>& files);
+                               const std::vector<HubFile>& files,
+                               const std::vector<std::string>& removed = {});
 
  private:
   HttpRequest request(std::string method, std::string url, std::string_view body = {},

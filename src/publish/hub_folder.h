@@ -12,14 +12,17 @@ namespace assay::publish {
 
 struct FolderUpload {
   size_t files = 0;         // in the folder
-  size_t changed = 0;       // of them sent; 0: the hub had them all and there was no commit
+  size_t changed = 0;       // of them sent
+  size_t removed = 0;       // of an earlier upload's; with `changed` 0 too there was no commit
   uint64_t size_bytes = 0;  // of all
   std::string commit{};
   std::string pull_request{};
 };
 
 /// Makes hf://spaces/OWNER/NAME (or hf://datasets/…) hold every file of the folder. Files with the
-/// same bytes are not sent; files that the folder lacks stay. `client` null means libcurl.
+/// same bytes are not sent. `assay-site.json` there lists what an upload brought: what an earlier
+/// one brought, the folder lacks, and nobody changed since is removed in the same commit; every
+/// other file stays, and README.md and .gitattributes always. `client` null means libcurl.
 /// Refuses what a store does, and FILE-UNREADABLE; a symbolic link in the folder, and more than
 /// 1 GiB, are STORE-WRITE.
 [[nodiscard]] Result<FolderUpload> upload_folder(std::string_view url,

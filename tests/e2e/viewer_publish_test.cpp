@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "process.h"
 #include "publish/hub_folder.h"
@@ -134,17 +135,131 @@ TEST_F(ViewerPublish, AFolderThatIsNoPage) {
       4);  // no token
 }
 
-TEST_F(ViewerPublish, ALostReplyToTheCommitIsLookedInto) {
-  FakeHub hub(space_rules());
-  fs::create_directories(folder_ / "page/sub");
-  std::ofstream(folder_ / "page/index.html") << "x";
-  std::ofstream(folder_ / "page/sub/a.parquet") << "PAR1";
-  StoreOptions options{.for_writing = true, .token = hub.rules.token};
-  options.environment = [&](const std::string& name) {
-    return name == "HF_ENDPOINT" ? std::optional(hub.server().url()) : std::nullopt;
+// Uploads of folders to one space, without programs.
+class SiteUpload : public ViewerPublish {
+ protected:
+  void write(const std::string& path, const std::string& bytes) {
+    fs::create_directories((folder_ / "page" / path).parent_path());
+    std::ofstream(folder_ / "page" / path) << bytes;
+  }
+  Result<publish::FolderUpload> upload() {
+    StoreOptions options{.for_writing = true, .token = hub.rules.token};
+    options.environment = [&](const std::string& name) {
+      return name == "HF_ENDPOINT" ? std::optional(hub.server().url()) : std::nullopt;
+    };
+    options.sleep = [](std::chrono::milliseconds) {};
+    options.say = [this](std::string_view text) { said += cat(text, "\n"); };
+    return publish::upload_folder("hf://spaces/acme/page", folder_ / "page", "page", options);
+  }
+  std::vector<std::string> there() {
+    std::vector<std::string> paths;
+    for (const auto& [path, file] : hub.files()) paths.push_back(path);
+    return paths;
+  }
+
+  FakeHub hub{space_rules()};
+  std::string said;
+};
+
+TEST_F(SiteUpload, WhatAnEarlierSiteHadAndThisOneLacksIsRemovedInTheSameCommit) {
+  hub.commit_from_elsewhere("notes.txt", "by hand", false);
+  write("index.html", "one");
+  write("old.js", "old");
+  write("shards/a.parquet", "PAR1 a");
+  write("README.md", "title: x");
+  ASSERT_TRUE(upload());
+  fs::remove_all(folder_ / "page");
+  write("index.html", "two");
+  write("shards/b.parquet", "PAR1 b");
+  const auto done = upload();
+  ASSERT_TRUE(done) << done.refusal().text();
+  EXPECT_EQ(done->changed, 2u);
+  EXPECT_EQ(done->removed, 2u);
+  // The note is not ours; what a repository is configured by is never removed.
+  EXPECT_EQ(there(), (std::vector<std::string>{"README.md", "assay-site.json", "index.html",
+                                               "notes.txt", "shards/b.parquet"}));
+  EXPECT_EQ(hub.commits().size(), 4u);  // the first, the note, two uploads
+  const auto again = upload();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->changed + again->removed, 0u);
+  EXPECT_EQ(hub.commits().size(), 4u);
+}
+
+TEST_F(SiteUpload, ARemovalAloneIsACommit) {
+  write("index.html", "one");
+  write("old.js", "old");
+  ASSERT_TRUE(upload());
+  fs::remove(folder_ / "page/old.js");
+  const auto done = upload();
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->changed, 0u);
+  EXPECT_EQ(done->removed, 1u);
+  EXPECT_EQ(there(), (std::vector<std::string>{"assay-site.json", "index.html"}));
+}
+
+TEST_F(SiteUpload, WhatSomebodyChangedSinceStays) {
+  write("index.html", "one");
+  write("old.js", "old");
+  write("gone.js", "gone");
+  ASSERT_TRUE(upload());
+  hub.commit_from_elsewhere("old.js", "mended by hand", false);
+  fs::remove(folder_ / "page/old.js");
+  fs::remove(folder_ / "page/gone.js");
+  const auto done = upload();
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->removed, 1u);
+  EXPECT_EQ(there(), (std::vector<std::string>{"assay-site.json", "index.html", "old.js"}));
+  EXPECT_NE(said.find("`old.js` stays: somebody changed it since"), std::string::npos) << said;
+}
+
+TEST_F(SiteUpload, AChangeBetweenTheLookAndTheCommitIsLookedAtFirst) {
+  write("index.html", "one");
+  write("old.js", "old");
+  ASSERT_TRUE(upload());
+  fs::remove(folder_ / "page/old.js");
+  bool once = true;
+  hub.intervene = [&](const WireRequest& request) {
+    if (request.target.find("/commit/") != std::string::npos && once) {
+      once = false;
+      hub.commit_from_elsewhere("old.js", "mended by hand", false);
+    }
+    return FakeHub::Intervention{};
   };
-  options.sleep = [](std::chrono::milliseconds) {};
-  options.say = [](std::string_view) {};
+  const auto done = upload();
+  ASSERT_TRUE(done) << done.refusal().text();
+  EXPECT_EQ(there(), (std::vector<std::string>{"assay-site.json", "index.html", "old.js"}));
+}
+
+TEST_F(SiteUpload, AListThatIsNotOursRemovesNothing) {
+  write("index.html", "one");
+  const std::string digest(64, 'a');
+  for (const std::string& list : std::vector<std::string>{
+           "", "[]", "{", R"({"format":"assay-site-2","files":[{"path":"mine.txt"}]})",
+           R"({"format":"assay-site-1","files":{"path":"mine.txt"}})",
+           R"({"format":"assay-site-1","files":["mine.txt"]})",
+           // The right shape, but another file, a path outside, what a repository needs.
+           cat(R"({"format":"assay-site-1","files":[{"path":"mine.txt","sha256":")", digest,
+               R"("},{"path":"../mine.txt","sha256":")", sha256_hex("mine"),
+               R"("},{"path":"README.md","sha256":")", sha256_hex("mine"), R"("}]})")}) {
+    hub.commit_from_elsewhere("mine.txt", "mine", false);
+    hub.commit_from_elsewhere("README.md", "mine", false);
+    hub.commit_from_elsewhere("assay-site.json", list, false);
+    const auto done = upload();
+    ASSERT_TRUE(done) << list << done.refusal().text();
+    EXPECT_EQ(done->removed, 0u) << list;
+    EXPECT_EQ(there(),
+              (std::vector<std::string>{"README.md", "assay-site.json", "index.html", "mine.txt"}))
+        << list;
+  }
+  write("assay-site.json", "{}");
+  const auto refused = upload();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.refusal().code, "STORE-WRITE");
+}
+
+TEST_F(SiteUpload, ALostReplyToTheCommitIsLookedInto) {
+  write("index.html", "x");
+  write("sub/a.parquet", "PAR1");
   bool once = true;
   hub.intervene = [&](const WireRequest& request) {
     if (request.target.find("/commit/") == std::string::npos || !once)
@@ -152,17 +267,13 @@ TEST_F(ViewerPublish, ALostReplyToTheCommitIsLookedInto) {
     once = false;
     return FakeHub::Intervention{WireReply{.fault = WireReply::lost}, true};
   };
-  const auto done =
-      publish::upload_folder("hf://spaces/acme/page", folder_ / "page", "page", options);
+  const auto done = upload();
   ASSERT_TRUE(done) << done.refusal().text();
   EXPECT_EQ(done->files, 2u);
   EXPECT_EQ(done->changed, 2u);
   EXPECT_EQ(hub.commits().size(), 2u);
   fs::create_symlink("/etc/passwd", folder_ / "page/link");
-  EXPECT_EQ(publish::upload_folder("hf://spaces/acme/page", folder_ / "page", "page", options)
-                .refusal()
-                .code,
-            "STORE-WRITE");
+  EXPECT_EQ(upload().refusal().code, "STORE-WRITE");
 }
 
 TEST_F(ViewerPublish, TheWorkflowCallsWhatIsHere) {

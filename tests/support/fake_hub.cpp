@@ -98,7 +98,10 @@ void FakeHub::commit_from_elsewhere(const std::string& path, const std::string& 
 
 void FakeHub::add(const std::string& revision, Commit commit) {
   std::string seed = revision + commit.parent + commit.summary;
-  for (const std::string& path : commit.changed) seed += path + commit.files[path].bytes;
+  for (const std::string& path : commit.changed) {
+    const auto found = commit.files.find(path);
+    seed += path + (found == commit.files.end() ? "" : found->second.bytes);
+  }
   commit.oid = hex_digest(EVP_sha1(), seed);
   revisions_[revision].push_back(std::move(commit));
 }
@@ -298,7 +301,9 @@ WireReply FakeHub::commit(const WireRequest& request, std::string revision) {
   for (size_t i = 1; i < lines->size(); ++i) {
     const Value& value = *(*lines)[i].find("value");
     const std::string path = text_at(value, "path");
-    if (text_at((*lines)[i], "key") == "lfsFile") {
+    if (text_at((*lines)[i], "key") == "deletedFile") {
+      if (next.files.erase(path) == 0) return hub_error(400, "", path + " does not exist");
+    } else if (text_at((*lines)[i], "key") == "lfsFile") {
       const auto found = large_files_.find(text_at(value, "oid"));
       if (found == large_files_.end()) return hub_error(400, "", "LFS pointer points to nothing");
       next.files[path] = {found->second, true};

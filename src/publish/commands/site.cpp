@@ -34,8 +34,10 @@ int run(const cli::Invocation& invocation) {
   }
   const auto done = upload_folder(url, folder, "Update the page of results", options);
   if (!done) return log.refuse(done.refusal(), kExitPublish);
-  log.info(done->changed == 0 ? cat(url, " has these ", done->files, " files already")
-                              : cat(done->changed, " of ", done->files, " files sent to ", url));
+  log.info(done->changed + done->removed == 0
+               ? cat(url, " has these ", done->files, " files already")
+               : cat(done->changed, " of ", done->files, " files sent to ", url,
+                     done->removed == 0 ? "" : cat(", ", done->removed, " earlier ones removed")));
   if (!done->pull_request.empty()) log.info(cat("pull request: ", done->pull_request));
   std::cout << url << "\n";
   return cli::kOk;
@@ -65,7 +67,9 @@ cli::Command site_command() {
           .flags = std::move(flags),
           .positionals = {{.name = "FOLDER", .help = "The exported folder."}},
           .run = run,
-          .notes = "Exit: 0 ok (also when nothing changed), 2 usage or no page, 4 the hub failed."};
+          .notes =
+              "Files that an earlier site brought and this one lacks are removed; others stay.\n"
+              "Exit: 0 ok (also when nothing changed), 2 usage or no page, 4 the hub failed."};
 }
 
 }  // namespace assay::publish
