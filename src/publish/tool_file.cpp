@@ -19,7 +19,7 @@ std::vector<std::string> unused_members(std::string_view kind) {
   if (kind == "genai-perf") return {"sessions@1"};
   if (kind == "aiperf") return {"sessions@1", "server_metrics@1"};
   if (kind == "throughput-probe")
-    return {"sequential_runs[]@1", "concurrent_runs@1", "concurrent_runs@2"};
+    return {"sequential_runs[]@1", "sequential_runs[]@2", "concurrent_runs@1", "concurrent_runs@2"};
   if (kind == "vllm") {
     std::vector<std::string> out;
     for (const char* list : {"input_lens", "output_lens", "ttfts", "itls", "start_times",

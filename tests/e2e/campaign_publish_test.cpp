@@ -94,7 +94,9 @@ TEST_F(CampaignPublish, TheCandidateNamesTheEnvelopeOfItsControl) {
   const auto files = measure();
   ASSERT_EQ(files.size(), 2u);
   for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
-           {}, {"--publish-hostname", "--hostname", "box-1", "--model", "acme/renamed"}}) {
+           {},
+           {"--publish-hostname", "--hostname", "box-1", "--model", "acme/renamed", "--index-entry",
+            "variant=mtp", "--index-entry", "comparison_group=g"}}) {
     const auto result = publish(files[0], flags);
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const auto list = shards(result.out);
@@ -119,6 +121,16 @@ TEST_F(CampaignPublish, TheCandidateNamesTheEnvelopeOfItsControl) {
     }
     EXPECT_EQ(headline, *named.find("value")->as_double(""));
   }
+  const json::Value index = read_json(folder_ / "store/metadata/run-index-v1.json");
+  const auto& runs = index.find("runs")->items();
+  ASSERT_EQ(runs.size(), 4u);
+  const auto said = [](const json::Value& run, const char* key) {
+    const json::Value* value = run.find(key);
+    return value != nullptr && value->is_string() ? value->string() : "";
+  };
+  EXPECT_EQ(said(runs[2], "variant"), "") << "the variant is the candidate's";
+  EXPECT_EQ(said(runs[3], "variant"), "mtp");
+  for (const size_t i : {2u, 3u}) EXPECT_EQ(said(runs[i], "comparison_group"), "g");
   // The same again is the same two shards.
   const auto again = publish(files[0]);
   EXPECT_EQ(again.exit_code, 0);

@@ -55,8 +55,10 @@ Result<IndexEntry> index_entry(const cli::Invocation& invocation, const Envelope
     bool known = false;
     for (const auto& [key, member] : fields) {
       if (equals == std::string::npos || pair.substr(0, equals) != key) continue;
-      entry.*member = pair.substr(equals + 1);
       known = true;
+      // A variant is the candidate's; everything else holds for its control too.
+      if (envelope.control_of_next && member == &IndexEntry::variant) continue;
+      entry.*member = pair.substr(equals + 1);
     }
     if (!known)
       return Refusal(kIndexInvalid, cat("--index-entry \"", pair, "\" names no field of an entry"));
