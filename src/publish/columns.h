@@ -40,7 +40,7 @@ struct Column {
 /// rows()     one per result; a run without results is exactly one row named `cell` with metric
 /// `cell_status`,
 ///            unit `status` and a NULL value (a status is not a zero)
-/// Threads    not safe; the envelope must outlive it.
+/// Threads    a column belongs to one thread at a time; the envelope must outlive it.
 class RowSource {
  public:
   explicit RowSource(const Envelope& envelope);

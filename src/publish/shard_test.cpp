@@ -75,6 +75,14 @@ TEST(Shard, SameEnvelopeSameBytesChangedValueOtherHash) {
   EXPECT_NE(shard_path(envelope(), *a), shard_path(changed, *write_shard(changed)));
 }
 
+TEST(Shard, TheBytesDoNotDependOnWhichEncoderIsFirst) {
+  Envelope large = envelope();
+  large.results.resize(20000, large.results.at(0));
+  for (size_t i = 0; i < large.results.size(); ++i) large.results[i].value = static_cast<double>(i);
+  const std::string first = *write_shard(large);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(*write_shard(large) == first) << "time " << i;
+}
+
 TEST(Shard, AStatusRowHasNoValue) {
   Envelope status = envelope();
   status.results.clear();

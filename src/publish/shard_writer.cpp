@@ -3,6 +3,9 @@
 // Cells go from the envelope to the encoder in batches, without a table in between: a column of a
 // million rows costs its encoded pages and no copy. A column that is NULL everywhere is only
 // levels; one that has the same text everywhere is a dictionary of one entry.
+//
+// Three things go on at once, and none reads what another writes: the digest of the canonical
+// envelope, and two encoders that share the columns.
 #include <arrow/api.h>
 #include <arrow/io/api.h>
 #include <parquet/arrow/writer.h>
@@ -11,7 +14,10 @@
 #include <parquet/file_writer.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <future>
 
 #include "base/text.h"
 #include "publish/refusals.h"
@@ -39,30 +45,41 @@ parquet::schema::NodePtr node_of(const Column& column) {
   return PrimitiveNode::Make(column.name, Repetition::OPTIONAL, parquet::Type::BOOLEAN);
 }
 
-class ShardWriter {
+// What the encoders of one row group share.
+struct Work {
+  explicit Work(const RowSource& rows) {
+    for (size_t column = 0; column < columns().size(); ++column)
+      (rows.is_constant(column) ? constant : varying).push_back(column);
+  }
+
+  std::vector<size_t> constant, varying;
+  std::atomic<size_t> taken = 0;  // of the constant ones
+};
+
+// Encodes columns of one row group; one of these a thread.
+class Encoder {
  public:
-  explicit ShardWriter(const RowSource& source) : source_(source), rows_(source.rows()) {
+  Encoder(const RowSource& source, parquet::RowGroupWriter& group)
+      : source_(source), group_(group), rows_(source.rows()) {
     const size_t batch = std::min(rows_, kBatchRows);
     there_.assign(batch, 1);
     absent_.assign(batch, 0);
   }
 
-  // Columns that say one thing first, each at once; then batches of rows over all other columns, so
-  // that a row is in the processor's cache while its cells are taken.
-  void write(parquet::RowGroupWriter& group) {
-    std::vector<size_t> varying;
-    for (size_t column = 0; column < columns().size(); ++column) {
-      if (source_.is_constant(column)) {
-        parquet::ColumnWriter* const writer = group.column(static_cast<int>(column));
-        write_constant(column, *writer);
-        writer->Close();  // frees its levels; its encoded pages wait for the group's end
-      } else {
-        varying.push_back(column);
-      }
+  // Columns that say one thing, as long as there are any that no other encoder has taken. None is
+  // closed here: that moves its chunk into the file, whose order must not depend on who is first.
+  void write_constants(Work& work) {
+    for (size_t i = work.taken++; i < work.constant.size(); i = work.taken++) {
+      write_constant(work.constant[i], *writer_of(work.constant[i]));
     }
+  }
+
+  // Batches of rows over all the columns, so that a row is in the processor's cache while its cells
+  // are taken.
+  void write_varying(const std::vector<size_t>& varying) {
     each_batch([&](size_t begin, int64_t count) {
       for (const size_t column : varying) {
-        parquet::ColumnWriter* const writer = group.column(static_cast<int>(column));
+        parquet::ColumnWriter* const writer = writer_of(column);
         if (columns()[column].type == ColumnType::real) {
           write_numbers(column, begin, count, static_cast<parquet::DoubleWriter&>(*writer));
         } else {
@@ -73,6 +90,10 @@ class ShardWriter {
   }
 
  private:
+  [[nodiscard]] parquet::ColumnWriter* writer_of(size_t column) const {
+    return group_.column(static_cast<int>(column));
+  }
+
   // Calls `batch` with the number of rows of each batch.
   template <class Batch>
   void each_batch(Batch&& batch) const {
@@ -173,6 +194,7 @@ class ShardWriter {
   }
 
   const RowSource& source_;
+  parquet::RowGroupWriter& group_;
   size_t rows_;
   std::shared_ptr<parquet::ArrowWriterProperties> arrow_properties_ =
       parquet::default_arrow_writer_properties();
@@ -185,25 +207,62 @@ class ShardWriter {
   std::string space_, made_;
 };
 
+// The varying columns in two lists of about equal work: the heaviest first, each to the list that
+// has less.
+std::array<std::vector<size_t>, 2> halves(std::vector<size_t> varying) {
+  const auto weight = [](size_t column) {  // of taking and encoding a cell, a number's being 1
+    if (columns()[column].name == "tags_json") return 4;
+    return columns()[column].type == ColumnType::real ? 1 : 2;
+  };
+  std::stable_sort(varying.begin(), varying.end(),
+                   [&](size_t a, size_t b) { return weight(a) > weight(b); });
+  std::array<std::vector<size_t>, 2> out;
+  std::array<int, 2> load{};
+  for (const size_t column : varying) {
+    const size_t half = load[1] < load[0] ? 1 : 0;
+    out[half].push_back(column);
+    load[half] += weight(column);
+  }
+  return out;
+}
+
+void encode(const RowSource& source, parquet::RowGroupWriter& group) {
+  Work work(source);
+  const auto lists = halves(work.varying);
+  const auto half = [&](size_t i) {
+    Encoder encoder(source, group);
+    encoder.write_varying(lists[i]);
+    encoder.write_constants(work);
+  };
+  auto second = std::async(std::launch::async, half, 1);
+  half(0);
+  second.get();
+}
+
 NewShard write(const Envelope& envelope) {
+  auto canonical_later = std::async(
+      std::launch::async, [&] { return canonical_envelope(envelope, kFooterEnvelopeMax); });
   const RowSource source(envelope);
   parquet::schema::NodeVector nodes;
   for (const Column& column : columns()) nodes.push_back(node_of(column));
   const auto schema = std::static_pointer_cast<parquet::schema::GroupNode>(
       parquet::schema::GroupNode::Make("schema", parquet::Repetition::REQUIRED, nodes));
+  // The C library's heap gives back what it is given back; Arrow's own keeps it a while.
+  arrow::MemoryPool* const pool = arrow::system_memory_pool();
   const auto properties = parquet::WriterProperties::Builder()
-                              .compression(parquet::Compression::ZSTD)
+                              .memory_pool(pool)
+                              ->compression(parquet::Compression::ZSTD)
                               ->version(parquet::ParquetVersion::PARQUET_2_6)
                               ->set_size_statistics_level(parquet::SizeStatisticsLevel::None)
                               ->disable_statistics("tags_json")
                               ->created_by("assay-publish")
                               ->build();
-  PARQUET_ASSIGN_OR_THROW(const auto sink, arrow::io::BufferOutputStream::Create());
+  PARQUET_ASSIGN_OR_THROW(const auto sink, arrow::io::BufferOutputStream::Create(4096, pool));
   const auto file = parquet::ParquetFileWriter::Open(sink, schema, properties);
   parquet::RowGroupWriter* const group = file->AppendBufferedRowGroup();
-  ShardWriter(source).write(*group);
+  encode(source, *group);
   group->Close();
-  CanonicalEnvelope canonical = canonical_envelope(envelope, kFooterEnvelopeMax);
+  CanonicalEnvelope canonical = canonical_later.get();
   if (!canonical.text) {
     Envelope head;
     head.head = envelope.head;
