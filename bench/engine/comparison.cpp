@@ -107,13 +107,14 @@ void add_limit(json::Value& line, const OurEngine& ours, int threads) {
 struct Passage {
   std::vector<int32_t> tokens;
   size_t first = 0;
+  std::vector<int32_t> reference;  // what near-exact arithmetic chose at each of them; may be empty
 };
 
 // Where the reference generated: prompt and continuation, predictions of the continuation.
 std::vector<Passage> generated_passages(const std::vector<GreedyCase>& cases) {
   std::vector<Passage> passages;
   for (const GreedyCase& reference : cases) {
-    Passage passage{reference.prompt_ids, reference.prompt_ids.size() - 1};
+    Passage passage{reference.prompt_ids, reference.prompt_ids.size() - 1, reference.tokens};
     passage.tokens.insert(passage.tokens.end(), reference.tokens.begin(),
                           reference.tokens.end() - 1);
     passages.push_back(std::move(passage));
@@ -150,6 +151,17 @@ void count_agreement(const std::vector<float>& rows, const std::vector<float>& o
     }
     result.gap_max = std::max(result.gap_max, gap);
   }
+}
+
+// Positions at which the rows' best token is the one that near-exact arithmetic chose.
+size_t same_as_reference(const std::vector<float>& rows, const Passage& passage) {
+  const size_t n_vocab = rows.size() / passage.tokens.size();
+  size_t same = 0;
+  for (size_t i = 0; i < passage.reference.size(); ++i) {
+    const std::span<const float> row(rows.data() + (passage.first + i) * n_vocab, n_vocab);
+    if (argmax(row) == passage.reference[i]) ++same;
+  }
+  return same;
 }
 
 }  // namespace
@@ -221,17 +233,20 @@ Status compare_answers(const ComparisonOptions& options, double agreement_min) {
     TRY(cases, read_greedy_cases(options.oracle));
     kinds.emplace_back("generated_text", generated_passages(cases));
   }
-  kinds.emplace_back("given_text", std::vector<Passage>{{tokens, 0}});
+  kinds.emplace_back("given_text", std::vector<Passage>{{tokens, 0, {}}});
   double worst = 1.0;
   for (const auto& [kind, passages] : kinds) {
     Agreement with_ours;
     Agreement with_itself;
+    size_t ours_right = 0, theirs_right = 0;
     for (const Passage& passage : passages) {
       TRY(theirs, peer->rows(passage.tokens, passage.tokens.size()));
       TRY(our_rows, ours->all_rows(passage.tokens));
       count_agreement(theirs, our_rows, passage, with_ours);
       TRY(again, same_peer->rows(passage.tokens, passage.tokens.size()));
       count_agreement(theirs, again, passage, with_itself);
+      ours_right += same_as_reference(our_rows, passage);
+      theirs_right += same_as_reference(theirs, passage);
     }
     json::Value line = json::Value::object();
     line.set("what", cat("top1_agreement_", kind));
@@ -240,6 +255,10 @@ Status compare_answers(const ComparisonOptions& options, double agreement_min) {
     line.set("agreement_or_near_tie", with_ours.share(with_ours.same + with_ours.near_ties));
     line.set("largest_gap", with_ours.gap_max);
     line.set("llama_cpp_with_itself", with_itself.share(with_itself.same));
+    if (!passages[0].reference.empty()) {
+      line.set("ours_with_near_exact", with_ours.share(ours_right));
+      line.set("llama_cpp_with_near_exact", with_ours.share(theirs_right));
+    }
     line.set("cpu", cpu_name());
     line.set("kernel_table", ours->variant());
     line.set("peer_variant", peer->variant());

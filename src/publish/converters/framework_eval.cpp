@@ -105,24 +105,27 @@ std::vector<json::Value> printed_objects(std::string_view text) {
 }  // namespace
 
 Result<std::vector<Draft>> convert_framework_eval(const ToolFile& file, const RunContext&) {
-  std::vector<json::Value> runs;
-  for (const json::Value& value : file.values) {
+  std::vector<json::Value> printed;
+  if (file.values.empty()) printed = printed_objects(file.text);
+  std::vector<const json::Value*> runs;
+  const auto add = [&runs](const json::Value& value) { runs.push_back(&value); };
+  for (const json::Value& value : file.values.empty() ? printed : file.values) {
     if (value.is_array()) {
-      runs.insert(runs.end(), value.items().begin(), value.items().end());
+      std::for_each(value.items().begin(), value.items().end(), add);
     } else {
-      runs.push_back(value);
+      add(value);
     }
   }
-  if (file.values.empty()) runs = printed_objects(file.text);
   if (runs.empty() && file.values.empty())
     return Refusal(kConvertInput, "no JSON object found (framework-eval)");
   if (runs.empty()) return Refusal(kNothingToPublish, "an empty array (framework-eval)");
   std::vector<Draft> drafts;
-  for (const json::Value& run : runs) {
-    if (!is_run(run))
+  drafts.reserve(runs.size());
+  for (const json::Value* run : runs) {
+    if (!is_run(*run))
       return Refusal(kConvertInput,
                      "expected objects with `framework` and `answer` (framework-eval)");
-    drafts.push_back(convert_object(run));
+    drafts.push_back(convert_object(*run));
   }
   return drafts;
 }

@@ -3,6 +3,7 @@
 // measures=compute_only).
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 
 #include "base/text.h"
@@ -15,8 +16,11 @@ namespace assay::publish {
 
 namespace {
 
+// Fields of tables, made here; a record points to its own.
+using Tables = std::deque<json::Value>;
+
 struct Record {
-  json::Value fields = json::Value::object();  // as the tool names them, values typed or as text
+  const json::Value* fields = nullptr;  // as the tool names them, values typed or as text
   int64_t n_prompt = 0, n_gen = 0, n_depth = 0;
   double average = 0;                      // tokens per second
   std::optional<std::string> deviation{};  // source text
@@ -49,7 +53,7 @@ Refusal wrong(std::string detail) {
 // --- json, jsonl, csv: records by field name
 // -------------------------------------------------------------
 
-Result<Record> record_of(json::Value fields) {
+Result<Record> record_of(const json::Value& fields) {
   Record record;
   const auto integer = [&fields](std::string_view key) -> std::optional<int64_t> {
     const json::Value* value = fields.find(key);
@@ -83,7 +87,7 @@ Result<Record> record_of(json::Value fields) {
       return wrong(cat("avg_ts ", *average, " is not the mean of samples_ts, ", mean));
     }
   }
-  record.fields = std::move(fields);
+  record.fields = &fields;
   return record;
 }
 
@@ -128,7 +132,7 @@ json::Value tail_fields(const std::vector<std::string>& header,
   return fields;
 }
 
-Result<std::vector<Record>> read_csv(std::string_view text) {
+Result<std::vector<Record>> read_csv(std::string_view text, Tables& tables) {
   std::vector<Record> records;
   std::vector<std::string> header;
   for (const std::string_view line : split(text, '\n')) {
@@ -138,7 +142,7 @@ Result<std::vector<Record>> read_csv(std::string_view text) {
       header = std::move(cells);
       continue;
     }
-    json::Value fields = json::Value::object();
+    json::Value& fields = tables.emplace_back(json::Value::object());
     std::string problem;
     if (cells.size() == header.size()) {
       for (size_t i = 0; i < cells.size(); ++i) fields.set(header[i], std::move(cells[i]));
@@ -148,7 +152,7 @@ Result<std::vector<Record>> read_csv(std::string_view text) {
       if (fields.members().empty()) return wrong(problem);
       problem += ": only the columns from n_prompt on were read";
     }
-    TRY(record, record_of(std::move(fields)));
+    TRY(record, record_of(fields));
     record.problem = std::move(problem);
     records.push_back(std::move(record));
   }
@@ -194,7 +198,7 @@ bool read_test(std::string_view text, Record& record) {
   return true;
 }
 
-Result<std::vector<Record>> read_markdown(std::string_view text) {
+Result<std::vector<Record>> read_markdown(std::string_view text, Tables& tables) {
   std::vector<Record> records;
   std::vector<std::string> header;
   size_t first_without_build = 0;
@@ -205,10 +209,9 @@ Result<std::vector<Record>> read_markdown(std::string_view text) {
       const std::string_view rest = trimmed.substr(7);
       const size_t open = rest.find(" (");
       for (size_t i = first_without_build; i < records.size(); ++i) {
-        records[i].fields.set("build_commit", json::Value(rest.substr(0, open)));
+        tables[i].set("build_commit", json::Value(rest.substr(0, open)));
         if (open != std::string_view::npos && rest.ends_with(')')) {
-          records[i].fields.set("build_number",
-                                json::Value(rest.substr(open + 2, rest.size() - open - 3)));
+          tables[i].set("build_number", json::Value(rest.substr(open + 2, rest.size() - open - 3)));
         }
       }
       first_without_build = records.size();
@@ -229,6 +232,8 @@ Result<std::vector<Record>> read_markdown(std::string_view text) {
       return wrong(cat("a table row has ", cells.size(), " cells, its header ", header.size()));
     }
     Record record;
+    json::Value& fields = tables.emplace_back(json::Value::object());  // tables[i] is of records[i]
+    record.fields = &fields;
     bool test = false, rate = false;
     for (size_t i = 0; i < cells.size(); ++i) {
       if (header[i] == "test") {
@@ -245,7 +250,7 @@ Result<std::vector<Record>> read_markdown(std::string_view text) {
               trim(std::string_view(cells[i]).substr(plus_minus + std::string_view("±").size())));
         }
       } else {
-        record.fields.set(header[i] == "model" ? "model_type" : header[i], json::Value(cells[i]));
+        fields.set(header[i] == "model" ? "model_type" : header[i], json::Value(cells[i]));
       }
     }
     if (!test || !rate) return wrong(cat("cannot read the table row `", trimmed, "`"));
@@ -260,7 +265,7 @@ Result<std::vector<Record>> read_markdown(std::string_view text) {
 Draft draft_of(const std::string& model, const std::vector<const Record*>& records) {
   Draft draft;
   draft.model = model;
-  const json::Value& first = records[0]->fields;
+  const json::Value& first = *records[0]->fields;
   if (const auto time = text_of(first.find("test_time"))) draft.timestamp = time;
   draft.quantization = text_of(first.find("model_type"));
   json::Value system = json::Value::object();
@@ -274,22 +279,23 @@ Draft draft_of(const std::string& model, const std::vector<const Record*>& recor
     system.find("engine")->set("version", *build);
   draft.system = std::move(system);
   int64_t prompt_min = INT64_MAX, prompt_max = 0, gen_max = 0;
+  draft.results.reserve(records.size());
   for (const Record* record : records) {
     if (!record->problem.empty()) draft.errors.push_back(record->problem);
     const std::string label = label_of(*record);
     ResultRow* row = add_row(draft, label, metric_of(*record), "tok/s", record->average);
-    if (const auto ns = number_of(record->fields.find("avg_ns"))) {
+    if (const auto ns = number_of(record->fields->find("avg_ns"))) {
       row->duration_seconds = *ns / 1e9;
-    } else if (const auto text = text_of(record->fields.find("avg_ns"))) {
+    } else if (const auto text = text_of(record->fields->find("avg_ns"))) {
       if (const auto parsed = parse_double(*text)) row->duration_seconds = *parsed / 1e9;
     }
     row->tag("rate_basis", "compute_only");
     row->tag("measures", "compute_only");
     if (record->deviation) row->tag("stddev_ts", *record->deviation);
-    const json::Value* samples = record->fields.find("samples_ts");
+    const json::Value* samples = record->fields->find("samples_ts");
     if (samples != nullptr && samples->is_array())
       row->tag("repetitions", cat(samples->items().size()));
-    for (const auto& [key, value] : record->fields.members()) {
+    for (const auto& [key, value] : record->fields->members()) {
       const bool config = key.starts_with("n_") || key == "type_k" || key == "type_v" ||
                           key == "flash_attn" || key == "fa" || key == "split_mode" ||
                           key == "backends" || key == "backend" || key == "ngl" ||
@@ -317,6 +323,7 @@ Draft draft_of(const std::string& model, const std::vector<const Record*>& recor
 
 Result<std::vector<Draft>> convert_llama_bench(const ToolFile& file, const RunContext&) {
   std::vector<Record> records;
+  Tables tables;
   if (!file.values.empty()) {
     const auto add = [&records](const json::Value& item) -> Status {
       if (!item.is_object()) return wrong("expected objects");
@@ -334,8 +341,8 @@ Result<std::vector<Draft>> convert_llama_bench(const ToolFile& file, const RunCo
   } else {
     const std::string_view text = trim(file.text);
     const std::string_view first_line = text.substr(0, text.find('\n'));
-    auto read =
-        first_line.find("avg_ts") != std::string_view::npos ? read_csv(text) : read_markdown(text);
+    auto read = first_line.find("avg_ts") != std::string_view::npos ? read_csv(text, tables)
+                                                                    : read_markdown(text, tables);
     if (!read) return std::move(read).refusal();
     records = *std::move(read);
   }
@@ -343,10 +350,10 @@ Result<std::vector<Draft>> convert_llama_bench(const ToolFile& file, const RunCo
   std::vector<std::string> order;
   std::map<std::string, std::vector<const Record*>> by_model;
   for (const Record& record : records) {
-    std::string model = text_of(record.fields.find("model_filename")).value_or("");
+    std::string model = text_of(record.fields->find("model_filename")).value_or("");
     const size_t slash = model.rfind('/');
     if (slash != std::string::npos) model.erase(0, slash + 1);
-    if (model.empty()) model = text_of(record.fields.find("model_type")).value_or("");
+    if (model.empty()) model = text_of(record.fields->find("model_type")).value_or("");
     if (!by_model.contains(model)) order.push_back(model);
     by_model[model].push_back(&record);
   }
