@@ -1,14 +1,10 @@
-// Pictures: bars as elements, curves with uPlot, legs of a sealed score as SVG. Colours come from the style sheet.
+// Pictures: bars as elements, legs of a sealed score as SVG (curves: curves.js). Colours come from the style sheet.
 //
-// Never here: a bar or a point for something without a value; two units or two bases on one axis.
+// Never here: a bar for something without a value; two units or two bases on one axis.
 import { h, svg } from "./dom.js";
-import uPlot from "./uplot.js";
 
 export const kCurvesMax = 6;
-const kDashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4]];
-
-const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-export const curveColor = (i) => style(`--curve-${(i % kCurvesMax) + 1}`);
+export const kDashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4]];
 
 /** A short line in a curve's colour and dashes, for legends. */
 export function swatch(i) {
@@ -23,144 +19,6 @@ export function barTrack(value, max, interval, kind) {
   return h("span", { class: `track ${kind}`, "aria-hidden": "true" },
     h("span", { class: "fill", style: { width: percent(value) } }),
     interval && h("span", { class: "whisker", style: { left: percent(interval.low), width: `${Math.max(0, Math.min(100, ((Math.min(interval.high, max) - Math.max(0, interval.low)) / max) * 100))}%` } }));
-}
-
-const kMinute = 60;
-
-/**
- * Curves. x is seconds since 1970 (`time`) or a plain number on a log₂ axis.
- *
- * curves   [{label, points: [[x, y, row]], color index}], points in order of x
- * marks    [{x, label}] vertical lines
- * show     (row, curve) -> [lines of text] of the tooltip;  open(row) on click
- */
-export function curveChart(box, { time, curves, marks = [], yText, xText, show, open, dispose, height = 300, label }) {
-  const xs = [...new Set(curves.flatMap((c) => c.points.map((p) => p[0])))].sort((a, b) => a - b);
-  const at = new Map(xs.map((x, i) => [x, i]));
-  const rows = curves.map((c) => {
-    const out = new Array(xs.length).fill(null);
-    for (const [x, , row] of c.points) out[at.get(x)] = row;
-    return out;
-  });
-  const data = [xs, ...curves.map((c) => {
-    const out = new Array(xs.length).fill(null);
-    for (const [x, y] of c.points) out[at.get(x)] = y;
-    return out;
-  })];
-  const tip = h("div", { class: "tip", hidden: true });
-  const holder = h("div", { class: "chart", role: "img", "aria-label": label, style: { height: `${height}px` } }, tip);
-  box.append(holder);
-  let over = null;
-  const axis = { stroke: style("--ink-2"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 }, font: `12px ${style("--font")}` };
-  const lowest = Math.min(...xs), highest = Math.max(...xs);
-  const options = {
-    width: Math.max(240, holder.clientWidth || 600), height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    legend: { show: false },
-    cursor: { points: { size: 10 }, drag: { x: false, y: false }, focus: { prox: 24 } },
-    focus: { alpha: 0.35 },
-    scales: {
-      x: time ? { time: true, range: () => (lowest === highest ? [lowest - 1440 * kMinute, highest + 1440 * kMinute] : [lowest - (highest - lowest) * 0.03, highest + (highest - lowest) * 0.03]) }
-              : { time: false, distr: 3, log: 2, range: () => [lowest * 0.85, highest * 1.18] },
-      y: { range: (_, low, high) => {
-        const pad = (high - low || Math.abs(high) || 1) * 0.12;
-        return [low >= 0 ? Math.max(0, low - pad) : low - pad, high + pad];
-      } },
-    },
-    axes: [
-      time ? { ...axis, space: 70, values: (_, list) => timeTicks(list, highest - lowest) } : { ...axis, filter: (_, list) => list, splits: () => xs.filter((x, i) => i === 0 || Math.log2(x) - Math.log2(xs[i - 1]) > 0.28), values: (_, list) => list.map(xText) },
-      { ...axis, size: (_, values) => 22 + 7.4 * Math.max(3, ...(values ?? []).map((v) => String(v).length)), values: (_, list) => list.map(yText) },
-    ],
-    series: [{}, ...curves.map((c) => {
-      const color = curveColor(c.color);
-      return { label: "", stroke: color, width: 2, dash: kDashes[c.color % kCurvesMax], spanGaps: true, points: { show: true, size: 8, fill: style("--surface"), stroke: color, width: 2 } };
-    })],
-    hooks: {
-      draw: [(u) => drawMarks(u, marks)],
-      setCursor: [(u) => {
-        over = nearest(u, data, rows);
-        if (!over) {
-          tip.hidden = true;
-          return;
-        }
-        const lines = show(over.row, curves[over.curve]);
-        tip.replaceChildren(...lines.map((line, i) => h("div", { class: i === 0 ? "tip-title" : "" }, line)));
-        tip.hidden = false;
-        const x = over.x + u.over.offsetLeft, y = over.y + u.over.offsetTop;
-        tip.style.left = `${Math.max(4, Math.min(x + 14, holder.clientWidth - tip.offsetWidth - 4))}px`;
-        tip.style.top = `${Math.max(4, y - tip.offsetHeight - 12)}px`;
-      }],
-    },
-  };
-  const plot = new uPlot(options, data, holder);
-  plot.over.addEventListener("click", () => { if (over) open(over.row); });
-  plot.over.addEventListener("mouseleave", () => { tip.hidden = true; });
-  const observer = new ResizeObserver(() => {
-    const width = Math.max(240, holder.clientWidth);
-    if (width !== plot.width) plot.setSize({ width, height });
-  });
-  observer.observe(holder);
-  dispose(() => {
-    observer.disconnect();
-    plot.destroy();
-  });
-  return plot;
-}
-
-const kMonths = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-// Ticks of a time axis in UTC: days, or hours where all lies within two days; the year where it changes.
-function timeTicks(splits, span) {
-  let year = null;
-  return splits.map((seconds) => {
-    const date = new Date(seconds * 1000);
-    const day = `${date.getUTCDate()} ${kMonths[date.getUTCMonth()]}`;
-    const text = span < 172800 ? `${date.toISOString().slice(11, 16)}\n${day}` : date.getUTCFullYear() === year ? day : `${day}\n${date.getUTCFullYear()}`;
-    year = date.getUTCFullYear();
-    return text;
-  });
-}
-
-// The point nearest to the pointer within 28 pixels.
-function nearest(u, data, rows) {
-  const { left, top } = u.cursor;
-  if (left < 0) return null;
-  let best = null;
-  for (let s = 1; s < data.length; ++s) {
-    for (let i = 0; i < data[0].length; ++i) {
-      if (data[s][i] === null) continue;
-      const x = u.valToPos(data[0][i], "x"), y = u.valToPos(data[s][i], "y");
-      const distance = Math.hypot(x - left, y - top);
-      if (distance < 28 && (!best || distance < best.distance)) best = { distance, x, y, curve: s - 1, row: rows[s - 1][i] };
-    }
-  }
-  return best;
-}
-
-function drawMarks(u, marks) {
-  if (marks.length === 0) return;
-  const { ctx } = u;
-  const ratio = devicePixelRatio || 1;
-  ctx.save();
-  ctx.strokeStyle = style("--ink-3");
-  ctx.fillStyle = style("--ink-2");
-  ctx.setLineDash([3 * ratio, 3 * ratio]);
-  ctx.textAlign = "left";
-  ctx.textBaseline = "alphabetic";
-  ctx.font = `${11 * ratio}px ${style("--font")}`;
-  let lastLabel = -Infinity;
-  for (const mark of marks) {
-    const x = Math.round(u.valToPos(mark.x, "x", true)) + 0.5;
-    if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, u.bbox.top);
-    ctx.lineTo(x, u.bbox.top + u.bbox.height);
-    ctx.stroke();
-    const text = mark.label.length > 18 ? `${mark.label.slice(0, 17)}…` : mark.label;
-    if (x - lastLabel > 80 * ratio && x + ctx.measureText(text).width < u.bbox.left + u.bbox.width) {
-      ctx.fillText(text, x + 4 * ratio, u.bbox.top + 11 * ratio);
-      lastLabel = x;
-    }
-  }
-  ctx.restore();
 }
 
 /**

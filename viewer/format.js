@@ -19,6 +19,7 @@ const kTick = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 const kFree = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 5 });
 
 export function formatCount(value) {
+  if (Number.isInteger(value) && value >= 0 && value < 1000) return String(value);
   return isMissing(value) ? "" : kFixed[0].format(value);
 }
 
@@ -119,6 +120,8 @@ export const kMetrics = {
   throughput_aggregate_toks_per_s: ["Aggregate throughput", "all tokens of the concurrent batch ÷ its wall time"],
   throughput_aggregate_output_toks_per_s: ["Aggregate output", "output tokens of the concurrent batch ÷ its wall time"],
   request_duration_p50_s: ["Request duration, median", "request sent to last token"],
+  readiness_ttft_ms: ["First token of the first request", "request sent to first token; the model's loading may be part of it"],
+  readiness_request_duration_s: ["Duration of the first request", "request sent to last token; the model's loading may be part of it"],
   composite: ["Composite gain", "prefill and decode gains, weighted as the contract says"],
   decode_gain: ["Decode gain", "control seconds per token ÷ candidate seconds per token"],
   prefill_gain: ["Prefill gain", "control seconds per token ÷ candidate seconds per token"],

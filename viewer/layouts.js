@@ -1,7 +1,7 @@
 // How selected rows lie in a table, over the prompt length, or in a campaign's matrix. Pure.
 import { dictionary } from "./columns.js";
 import { collate, formatCount, isMissing } from "./format.js";
-import { byName, comboOf, kHeadline, nameSeries, reasonOf, rowsOfShard, seriesCode, shardName, statusOf, tagsOf } from "./model.js";
+import { byName, comboOf, kHeadline, nameSeries, passingRows, readinessOf, reasonOf, rowsOfShard, seriesCode, shardName, statusOf, tagsOf } from "./model.js";
 
 /** What a rate row says, whatever the tool called it: cumulative, decode, prefill, ttft, or null. */
 export function kindOf(combo) {
@@ -16,48 +16,45 @@ export function kindOf(combo) {
 }
 const kKinds = ["cumulative", "decode", "prefill", "ttft"];
 
-function passingRows(store, pass) {
-  const out = [];
-  for (let r = 0; r < store.m; ++r) if (store.rowCombo[r] >= 0 && pass[store.rowShard[r]] && !Number.isNaN(store.value[r])) out.push(r);
-  return out;
-}
-
 /**
  * One line a series, one column a (name, metric, unit, basis); cumulative and decode first, side by side.
- * Cells are rows (latest of that series and column) or undefined. What is shown is named by nameSeries.
+ * line.cells[column] is a row (latest of that series and column) or -1. What is shown is named by nameSeries.
  */
 export function pivot(store, pass, columnsMax = 12) {
+  const { rowCombo, rowShard, time } = store;
   const rows = passingRows(store, pass);
-  const uses = new Map();
-  for (const row of rows) uses.set(store.rowCombo[row], (uses.get(store.rowCombo[row]) ?? 0) + 1);
-  const order = (combo) => {
-    const at = kKinds.indexOf(kindOf(store.combos[combo]));
+  const uses = new Int32Array(store.combos.length);
+  for (const row of rows) uses[rowCombo[row]]++;
+  const order = store.combos.map((combo) => {
+    const at = kKinds.indexOf(kindOf(combo));
     return at < 0 ? kKinds.length : at;
-  };
-  const all = [...uses.keys()].sort((a, b) => order(a) - order(b) || uses.get(b) - uses.get(a) || a - b);
+  });
+  const all = [...uses.keys()].filter((id) => uses[id] > 0).sort((a, b) => order[a] - order[b] || uses[b] - uses[a] || a - b);
   const columns = all.slice(0, columnsMax);
-  const shown = new Set(columns);
+  const place = new Int32Array(store.combos.length).fill(-1);
+  columns.forEach((id, at) => { place[id] = at; });
   const lines = new Map();
   for (const row of rows) {
     const code = seriesCode(store, row);
     let line = lines.get(code);
-    if (!line) lines.set(code, (line = { code, rows: [], cells: new Map() }));
-    line.rows.push(row);
-    if (!shown.has(store.rowCombo[row])) continue;
-    const held = line.cells.get(store.rowCombo[row]);
-    if (held === undefined || store.time[store.rowShard[row]] >= store.time[store.rowShard[held]]) line.cells.set(store.rowCombo[row], row);
+    if (!line) lines.set(code, (line = { code, latest: row, cells: new Array(columns.length).fill(-1) }));
+    const when = time[rowShard[row]];
+    if (when > time[rowShard[line.latest]]) line.latest = row;
+    const at = place[rowCombo[row]];
+    if (at >= 0 && (line.cells[at] < 0 || when >= time[rowShard[line.cells[at]]])) line.cells[at] = row;
   }
-  const list = [...lines.values()];
-  for (const line of list) {
-    line.latest = line.rows.reduce((x, y) => (store.time[store.rowShard[y]] > store.time[store.rowShard[x]] ? y : x));
-    line.model = store.dims.model.at(store.rowShard[line.latest]) ?? "(no model)";
-  }
-  list.sort((x, y) => byName(store, x, y));
+  const list = [...lines.values()].sort((x, y) => byName(store, x, y));
+  for (const line of list) line.model = store.dims.model.at(rowShard[line.latest]) ?? "(no model)";
   return { columns: columns.map((id) => ({ id, ...store.combos[id] })), left: all.length - columns.length, lines: list };
 }
 
-/** The prompt length that a run really had: what the server counted, else what the regime states as one number. */
+/** The prompt length that a run really had: what the server counted, else what the regime states as one number; or null. */
 export function promptTokens(store, shard) {
+  store.promptTokens ??= Float64Array.from({ length: store.n }, (_, i) => statedPrompt(store, i) ?? NaN);
+  const tokens = store.promptTokens[shard];
+  return Number.isNaN(tokens) ? null : tokens;
+}
+function statedPrompt(store, shard) {
   const actual = store.shards.at("context_actual_prompt_tokens", shard);
   if (typeof actual === "number") return actual;
   const regime = store.json.regime[shard] ?? {};
@@ -70,68 +67,80 @@ export function targetTokens(store, shard) {
 }
 
 /**
- * Curves over the prompt length, one panel a kind and basis: {kind, basis, unit, curves: [{id, points: [[x, y, row]]}]}.
- * A curve is one series but for its prompt length; each point is its latest run at that length. Runs without a figure
- * are in `tiles`, at the length that was asked for.
+ * Curves over the prompt length, one panel a kind and basis: {kind, basis, unit, curves: [{id, xs, rows}]}. A curve is one
+ * series but for its prompt length; rows[i] is its latest run at the length xs[i], in no order.
  */
 export function contextPanels(store, pass) {
+  const { rowCombo, rowShard, time } = store;
   const panels = new Map();
-  for (const row of passingRows(store, pass)) {
-    const combo = comboOf(store, row);
+  const panelOf = store.combos.map((combo) => {
     const kind = kindOf(combo);
-    const x = kind && promptTokens(store, store.rowShard[row]);
-    if (!kind || x === null) continue;
+    if (kind === null) return null;
     const key = `${kKinds.indexOf(kind)}|${combo.basis}|${combo.unit}`;
-    if (!panels.has(key)) panels.set(key, { key, kind, basis: combo.basis, unit: combo.unit, curves: new Map() });
-    const curves = panels.get(key).curves;
+    if (!panels.has(key)) panels.set(key, { key, kind, basis: combo.basis, unit: combo.unit, byId: new Map() });
+    return panels.get(key);
+  });
+  for (const row of passingRows(store, pass)) {
+    const panel = panelOf[rowCombo[row]];
+    const x = panel && promptTokens(store, rowShard[row]);
+    if (!panel || x === null) continue;
     const id = curveCode(store, row);
-    if (!curves.has(id)) curves.set(id, new Map());
-    const held = curves.get(id).get(x);
-    if (held === undefined || store.time[store.rowShard[row]] >= store.time[store.rowShard[held]]) curves.get(id).set(x, row);
+    const curve = panel.byId.get(id);
+    if (!curve) {
+      panel.byId.set(id, { id, xs: [x], rows: [row] });
+      continue;
+    }
+    const at = curve.xs.indexOf(x);
+    if (at < 0) {
+      curve.xs.push(x);
+      curve.rows.push(row);
+    } else if (time[rowShard[row]] >= time[rowShard[curve.rows[at]]]) curve.rows[at] = row;
   }
-  const list = [...panels.values()].sort((a, b) => collate(a.key, b.key));
-  for (const panel of list) {
-    panel.curves = [...panel.curves].map(([id, points]) => ({ id, points: [...points].sort((a, b) => a[0] - b[0]).map(([x, row]) => [x, store.value[row], row]) }));
-  }
-  return list;
+  return [...panels.values()].filter((panel) => panel.byId.size > 0).sort((a, b) => collate(a.key, b.key))
+    .map(({ byId, ...panel }) => ({ ...panel, curves: [...byId.values()] }));
+}
+
+/** A curve's points [[x, value, row]] in order of x. */
+export function pointsOf(store, curve) {
+  return curve.xs.map((x, i) => [x, store.value[curve.rows[i]], curve.rows[i]]).sort((a, b) => a[0] - b[0]);
 }
 
 /** The curves of all panels, each once, those with most points first; named: {id, label, latest}. */
 export function namedCurves(store, panels, max) {
   const found = new Map();
-  for (const panel of panels) {
-    for (const curve of panel.curves) {
-      const held = found.get(curve.id);
-      if (held) held.size += curve.points.length;
-      else found.set(curve.id, { id: curve.id, code: curve.id, size: curve.points.length, latest: curve.points[curve.points.length - 1][2], rows: [] });
+  for (const { curves } of panels) {
+    for (const { id, xs, rows } of curves) {
+      const held = found.get(id);
+      if (held) held.size += xs.length;
+      else found.set(id, { id, code: id, size: xs.length, latest: rows[xs.indexOf(xs.length === 1 ? xs[0] : Math.max(...xs))] });
     }
   }
   const list = [...found.values()].sort((a, b) => b.size - a.size || byName(store, a, b)).slice(0, max);
-  nameSeries(store, list, ["prompt"]);
+  nameSeries(store, list, { without: ["prompt"] });
   return { list, count: found.size };
 }
 
 // Everything that a series is, without its prompt length; as a number.
 function curveCode(store, row) {
-  store.curves ??= dictionary(store.n, (i) => kCurveFacts.map((name) => store.facts[name].codes[i]).join("|"));
-  return store.curves.codes[store.rowShard[row]] * store.rows.column("name").values.length + store.rows.column("name").codes[row];
+  store.curves ??= { run: dictionary(store.n, (i) => kCurveFacts.map((name) => store.facts[name].codes[i]).join("|")).codes, name: store.rows.column("name").codes,
+    names: store.rows.column("name").values.length };
+  const { run, name, names } = store.curves;
+  return run[store.rowShard[row]] * names + name[row];
 }
 const kCurveFacts = ["model", "machine", "accelerator", "engine", "backend", "quantization", "variant", "window", "output",
   "concurrency", "effort", "prefix_policy", "thinking", "streaming", "profile", "env_class"];
 
+/** Campaigns of the passing runs, the newest first: [{id, runs, last [ms]}]. */
 export function campaigns(store, pass) {
-  const found = new Map();
-  const codes = store.dims.campaign;
+  const { values, codes } = store.dims.campaign;
+  const list = values.map((id) => ({ id, runs: 0, last: -Infinity }));
   for (let i = 0; i < store.n; ++i) {
-    if (!pass[i]) continue;
-    const id = codes.at(i);
-    if (id === null) continue;
-    const held = found.get(id) ?? { id, runs: 0, last: -Infinity };
-    held.runs++;
-    held.last = Math.max(held.last, store.time[i] || -Infinity);
-    found.set(id, held);
+    if (!pass[i] || codes[i] < 0) continue;
+    const campaign = list[codes[i]];
+    campaign.runs++;
+    campaign.last = Math.max(campaign.last, store.time[i] || -Infinity);
   }
-  return [...found.values()].sort((a, b) => b.last - a.last || collate(a.id, b.id));
+  return list.filter((campaign) => campaign.runs > 0).sort((a, b) => b.last - a.last || collate(a.id, b.id));
 }
 
 /** profile × configured window down, prompt target across. A cell is its latest run; earlier ones are counted. */
@@ -139,8 +148,10 @@ export function campaignMatrix(store, pass, id) {
   const lines = new Map();
   const targets = new Set();
   const counts = new Map();
+  const { values, codes } = store.dims.campaign;
+  const campaign = values.indexOf(id);
   for (let i = 0; i < store.n; ++i) {
-    if (!pass[i] || store.dims.campaign.at(i) !== id) continue;
+    if (!pass[i] || codes[i] !== campaign || campaign < 0) continue;
     const profile = store.shards.at("campaign_profile", i) ?? store.dims.model.at(i) ?? "(no profile)";
     const window = store.shards.at("context_configured_window_tokens", i);
     const target = targetTokens(store, i);
@@ -160,7 +171,7 @@ export function campaignMatrix(store, pass, id) {
       cell.status = statusOf(store, cell.shard);
       cell.reason = reasonOf(store, cell.shard);
       cell.name = shardName(store, cell.shard);
-      cell.contact = store.json.cache[cell.shard]?.initial_model_state ?? null;
+      cell.readiness = cellReadiness(store, cell.shard);
       cell.figures = cell.status === "success" ? cellFigures(store, cell.shard) : {};
       counts.set(cell.status, (counts.get(cell.status) ?? 0) + 1);
     }
@@ -169,21 +180,24 @@ export function campaignMatrix(store, pass, id) {
   return { lines: list, counts, targets: [...targets].sort((a, b) => (a ?? Infinity) - (b ?? Infinity)) };
 }
 
-/** {cumulative, decode, prefill, ttft: row} and what the first, unmeasured request cost (`cold`), from one run. */
+/** The run's measured figures: {cumulative, decode, prefill, ttft: row}. */
 export function cellFigures(store, shard) {
   const out = {};
   for (const row of rowsOfShard(store, shard)) {
-    const combo = comboOf(store, row);
-    if (!combo || Number.isNaN(store.value[row])) continue;
-    const phase = tagsOf(store, row).phase;
-    if (combo.name.includes("readiness") || phase === "readiness" || phase === "first_request" || combo.metric.startsWith("readiness_")) {
-      out.cold ??= row;
-      continue;
-    }
-    const kind = kindOf(combo);
+    const kind = Number.isNaN(store.value[row]) ? null : kindOf(comboOf(store, row));
     if (kind && out[kind] === undefined) out[kind] = row;
   }
   return out;
+}
+
+/**
+ * The first request to the server, which no median holds: {state, rows}. `state` says whether the model was loaded by
+ * then (cold, resident, unknown; the row's own word, else the run's, else null), `rows` what that request took.
+ */
+export function cellReadiness(store, shard) {
+  const rows = readinessOf(store, shard);
+  const said = rows.map((row) => tagsOf(store, row).initial_model_state).find((state) => state !== undefined);
+  return { state: said ?? store.json.cache[shard]?.initial_model_state ?? null, rows: rows.filter((row) => !Number.isNaN(store.value[row])) };
 }
 
 /** Long form of rows, for download: one line a row with everything that its meaning needs. */

@@ -27,11 +27,17 @@ export function statusList(ctx) {
       : h("button", { class: "button small", "data-key": "all-tiles", onclick: () => { ctx.ui.all.add("tiles"); ctx.redraw(); } }, `Show ${formatCount(runs.length - shown.length)} more`)));
 }
 
+/** Buttons for the rows that `rowIds()` gives when one is pressed. */
 export function downloads(ctx, name, rowIds) {
-  const table = () => rowIds.map((row) => longRow(ctx.store, row, ctx.state.ev));
+  const table = () => rowIds().map((row) => longRow(ctx.store, row, ctx.state.ev));
   return h("div", { class: "downloads" },
     h("button", { class: "button small", "data-key": "csv", onclick: () => download(`assay-${name}.csv`, "text/csv", toCsv(kLongHeader, table())) }, "CSV"),
     h("button", { class: "button small", "data-key": "json", onclick: () => download(`assay-${name}.json`, "application/json", toJson(kLongHeader, table())) }, "JSON"));
+}
+
+/** What a group of equal conditions is called; `otherwise` where there is nothing to state. */
+export function regimeTitle({ regime, gaps }, otherwise = "") {
+  return gaps.length > 0 ? `Conditions not fully stated${regime ? `: ${regime}` : ""}` : regime || otherwise;
 }
 
 /** What a tab shows when the selection is empty: why, and the way out. */

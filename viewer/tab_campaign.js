@@ -1,6 +1,6 @@
 // Campaign: what was planned as a matrix, profile and window down, prompt length across; what became of each cell.
 import { download, emptyNote, h, statusChip, statusNames } from "./dom.js";
-import { clip, formatCount, formatDay, formatNumber, formatValue, isMissing, toCsv, toJson } from "./format.js";
+import { clip, describeMetric, formatCount, formatDay, formatNumber, formatValue, toCsv, toJson } from "./format.js";
 import { campaignMatrix, campaigns, windowName } from "./layouts.js";
 import { comboOf, flagsOf, statusOf } from "./model.js";
 import { nothingHere, runLink } from "./parts.js";
@@ -24,7 +24,7 @@ export function campaignTab(ctx, main) {
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Profile and window"), matrix.targets.map((t) => h("th", { scope: "col" }, t === null ? "length not stated" : `${formatCount(t)} tokens`)))),
     h("tbody", {}, matrix.lines.map((line) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "model" }, line.profile), h("span", { class: "detail" }, windowName(line.window))),
       matrix.targets.map((t) => h("td", {}, line.cells.has(t) ? tile(ctx, line.cells.get(t)) : h("span", { class: "visually-hidden" }, "no run")))))))));
-  main.append(h("p", { class: "hint" }, "Large: cumulative. Below: decode and prefill. The first request to a server is never part of a median; a cell says whether the model was loaded by then. An empty cell was not run or is not published."));
+  main.append(h("p", { class: "hint" }, "Large: cumulative. Below: decode and prefill. The first request to a server is never part of them; a cell shows it apart, and whether the model was loaded by then. An empty cell was not run or is not published."));
 }
 
 function tile(ctx, cell) {
@@ -36,24 +36,28 @@ function tile(ctx, cell) {
     : [h("span", { class: "figure" }, f.cumulative !== undefined ? text(f.cumulative) : statusChip("success")),
        h("span", { class: "detail" }, [f.decode !== undefined && `decode ${formatNumber(store.value[f.decode], "tok/s")}`, f.prefill !== undefined && `prefill ${formatNumber(store.value[f.prefill], "tok/s")}`].filter(Boolean).join(" · ")),
        f.ttft !== undefined && h("span", { class: "detail" }, `first token ${text(f.ttft)}`),
-       f.cold !== undefined && h("span", { class: "detail cold" }, `cold ${text(f.cold)}`),
-       f.cold === undefined && !isMissing(cell.contact) && h("span", { class: "detail cold" }, `model at first contact: ${cell.contact}`),
        f.cumulative !== undefined && flagsOf(store, f.cumulative).map((x) => h("span", { class: "chip bad" }, x))];
-  return runLinkTile(ctx, cell, body);
-}
-function runLinkTile(ctx, cell, body) {
-  const link = runLink(ctx, cell.shard, ...body, cell.earlier > 0 && h("span", { class: "detail" }, `${formatCount(cell.earlier)} earlier`));
+  const link = runLink(ctx, cell.shard, ...body, firstRequest(store, cell.readiness), cell.earlier > 0 && h("span", { class: "detail" }, `${formatCount(cell.earlier)} earlier`));
   link.classList.add("cell", `c-${Object.hasOwn(statusNames, cell.status) ? cell.status : "unknown"}`);
   return link;
 }
 
+// What the first request took, apart from the medians, and whether the model was loaded by then.
+const kTook = { readiness_ttft_ms: "first token", readiness_request_duration_s: "in all" };
+function firstRequest(store, { state, rows }) {
+  if (rows.length === 0) return state !== null && h("span", { class: "detail cold" }, `model at first contact: ${state}`);
+  const name = (metric) => (Object.hasOwn(kTook, metric) ? kTook[metric] : describeMetric(metric).label);
+  const took = rows.map((row) => `${name(store.rows.at("metric", row))} ${formatValue(store.value[row], store.rows.at("unit", row))}`);
+  return h("span", { class: "detail cold" }, `first request${state === null ? "" : `, model ${state}`}: ${took.join(", ")}`);
+}
+
 function exports(ctx, id, matrix) {
   const { store } = ctx;
-  const header = ["campaign_id", "profile", "configured_window_tokens", "target_prompt_tokens", "cell_status", "cumulative_tok_s", "decode_tok_s", "prefill_tok_s", "ttft_ms", "reason", "path"];
+  const header = ["campaign_id", "profile", "configured_window_tokens", "target_prompt_tokens", "cell_status", "cumulative_tok_s", "decode_tok_s", "prefill_tok_s", "ttft_ms", "initial_model_state", "readiness", "reason", "path"];
   const table = () => matrix.lines.flatMap((line) => [...line.cells].map(([target, cell]) => {
     const value = (row) => (row === undefined ? null : store.value[row]);
     return [id, line.profile, line.window, target, statusOf(store, cell.shard), value(cell.figures.cumulative), value(cell.figures.decode), value(cell.figures.prefill),
-      value(cell.figures.ttft), cell.reason || null, store.shards.at("path", cell.shard)];
+      value(cell.figures.ttft), cell.readiness.state, cell.readiness.rows.map((row) => `${store.rows.at("metric", row)}=${store.value[row]}`).join("; ") || null, cell.reason || null, store.shards.at("path", cell.shard)];
   }));
   return h("div", { class: "downloads" },
     h("button", { class: "button small", "data-key": "csv", onclick: () => download("assay-campaign.csv", "text/csv", toCsv(header, table())) }, "CSV"),

@@ -2,9 +2,9 @@
 import { barTrack } from "./charts.js";
 import { h } from "./dom.js";
 import { basisName, describeMetric, formatCount, formatDay, formatNumber, formatTime, formatUnit, formatValue } from "./format.js";
-import { comboOf, compareGroups, flagsOf, intervalOf, nameSeries, regimeText } from "./model.js";
+import { comboOf, compareGroups, flagsOf, intervalOf, nameSeries, rankProblems, regimeText } from "./model.js";
 import { verdictsOf } from "./pairing.js";
-import { downloads, nothingHere, runLink, statusList } from "./parts.js";
+import { downloads, nothingHere, regimeTitle, runLink, statusList } from "./parts.js";
 
 const kBarsMax = 16;       // of the first group; later ones are cut sooner
 const kBarsMaxLater = 6;
@@ -22,7 +22,7 @@ export function compareTab(ctx, main) {
   main.append(h("div", { class: "toolbar" },
     h("p", { class: "hint" }, ranking ? "Latest run of each series. Ranks hold inside a group only: its members ran under equal conditions."
                                       : "Latest run of each series, in order of name. No ranks here."),
-    downloads(ctx, "compare", groups.flatMap((g) => [...g.ranked, ...g.unranked]).map((s) => s.latest))));
+    downloads(ctx, "compare", () => groups.flatMap((g) => [...g.ranked, ...g.unranked]).map((s) => s.latest))));
   const shown = ctx.ui.all.has("groups") ? groups : groups.slice(0, kGroupsMax);
   const verdicts = ranking ? verdictsOf(store, rows) : null;
   shown.forEach((group, at) => main.append(groupSection(ctx, group, verdicts, at === 0 ? kBarsMax : kBarsMaxLater)));
@@ -47,7 +47,7 @@ function groupSection(ctx, group, verdicts, barsMax) {
   const list = (series, tag, kind) => h(tag, { class: "bars" }, series.map((s) => bar(ctx, s, max, intervals.get(s), kind, verdicts)));
   const hidden = total - all.length;
   return h("section", { class: "group-card" },
-    h("header", {}, h("h2", {}, group.gaps.length > 0 ? `Conditions not fully stated${group.regime ? `: ${group.regime}` : ""}` : group.regime || describeMetric(lead.metric).label),
+    h("header", {}, h("h2", {}, regimeTitle(group, describeMetric(lead.metric).label)),
       h("p", {}, `${formatCount(total)} series · ${lead.unit === "" ? "no unit" : lead.unit}${combo.basis ? ` · ${basisName(combo.basis)}` : ""}${group.lower ? " · less is better" : ""}`)),
     ranked.length > 0 && list(ranked, "ol", "ranked"),
     unranked.length > 0 && ctx.state.ev === "scored" && h("h3", { class: "sub" }, "Not ranked"),
@@ -74,15 +74,14 @@ function bar(ctx, series, max, interval, kind, verdicts) {
     h("span", { class: "who" }, h("span", { class: "model" }, series.model), series.detail && h("span", { class: "detail" }, series.detail)),
     value ?? h("span", { class: "track none" }),
     h("span", { class: "value" }, h("b", {}, formatNumber(series.value, unit)), h("span", { class: "unit" }, formatUnit(unit))));
-  link.setAttribute("aria-label", about.join(". "));
-  link.dataset.tip = about.join("\n");
+  link.setAttribute("aria-label", about.join(".\n"));
   return h("li", { class: `bar ${kind}` }, link,
-    h("div", { class: "meta" }, h("span", {}, formatDay(store.time[shard])),
+    h("div", { class: "meta" }, [h("span", {}, formatDay(store.time[shard])),
       interval && h("span", {}, `${interval.kind} ${formatNumber(interval.low, unit)} – ${formatNumber(interval.high, unit)}`),
       state !== null && (state.final ? h("span", { class: "chip good" }, series.rank === 1 ? `leads as of ${formatCount(series.rows.length)} runs` : `as of ${formatCount(series.rows.length)} runs`)
         : h("span", { class: "chip", title: `isolated ${state.isolated}/4, under load ${state.under_load}/4` }, `provisional ${state.n}/4`)),
       store.dims.era.at(shard) === "historical" && h("span", { class: "chip" }, "historical"),
-      series.problems.map((p) => h("span", { class: "chip warn" }, p)),
-      flags.map((f) => h("span", { class: "chip bad" }, f)),
-      caveat && h("span", { class: "caveat" }, caveat)));
+      ...rankProblems(store, row).map((p) => h("span", { class: "chip warn" }, p)),
+      ...flags.map((f) => h("span", { class: "chip bad" }, f)),
+      caveat && h("span", { class: "caveat" }, caveat)].filter(Boolean).flatMap((part) => [part, " "])));
 }

@@ -1,9 +1,9 @@
 // Context: how speed changes with the length of the prompt. One panel a kind, unit and basis; a run without a figure is
 // a tile at the length that was asked for, never a point at zero.
-import { curveChart, kCurvesMax, swatch } from "./charts.js";
+import { kCurvesMax, swatch } from "./charts.js";
 import { h, statusChip } from "./dom.js";
 import { basisName, clip, formatCount, formatTick, formatTime, formatValue, unitName } from "./format.js";
-import { contextPanels, namedCurves, targetTokens, windowName } from "./layouts.js";
+import { contextPanels, namedCurves, pointsOf, promptTokens, targetTokens, windowName } from "./layouts.js";
 import { flagsOf, reasonOf, regimeText, shardName, statusOf, statusRuns } from "./model.js";
 import { downloads, nothingHere, runLink } from "./parts.js";
 
@@ -26,7 +26,7 @@ export function contextTab(ctx, main) {
   const wanted = list.filter((c) => state.series.includes(c.label));
   const chosen = (wanted.length > 0 ? wanted : list).slice(0, kCurvesMax);
   const place = new Map(chosen.map((c, at) => [c.id, at]));
-  const rowIds = panels.flatMap((p) => p.curves.filter((c) => place.has(c.id)).flatMap((c) => c.points.map((point) => point[2])));
+  const rowIds = () => panels.flatMap((p) => p.curves.filter((c) => place.has(c.id)).flatMap((c) => c.rows));
   main.append(h("div", { class: "toolbar" }, h("p", { class: "hint" }, "Latest run at each prompt length; the length is what the server counted. A window of another size is another curve."),
     downloads(ctx, "context", rowIds)));
   const grid = h("div", { class: "panels" });
@@ -34,18 +34,17 @@ export function contextTab(ctx, main) {
   for (const panel of panels) {
     const card = h("section", { class: "card" }, h("h2", {}, kNames[panel.kind]), h("p", { class: "hint" }, `${unitName(panel.unit)}${panel.basis ? ` · ${basisName(panel.basis)}` : panel.unit === "tok/s" ? " · basis unstated" : ""}`));
     grid.append(card);
-    const curves = panel.curves.filter((c) => place.has(c.id)).map((c) => ({ ...c, label: chosen[place.get(c.id)].label, color: place.get(c.id) })).sort((a, b) => a.color - b.color);
+    const curves = panel.curves.filter((c) => place.has(c.id)).map((c) => ({ points: pointsOf(store, c), label: chosen[place.get(c.id)].label, color: place.get(c.id) })).sort((a, b) => a.color - b.color);
     if (curves.length === 0) {
       card.append(h("p", { class: "hint" }, "None of the chosen series has this figure."));
       continue;
     }
-    curveChart(card, {
+    ctx.chart(card, panel.key, {
       time: false, height: 240, curves, label: `${kNames[panel.kind]} over prompt tokens, ${curves.length} series`,
       yText: (v) => formatTick(v, panel.unit), xText: short,
-      show: (row, curve) => [curve.label, formatValue(store.value[row], panel.unit), `${formatCount(curve.points.find((p) => p[2] === row)[0])} prompt tokens`,
+      show: (row, curve) => [curve.label, formatValue(store.value[row], panel.unit), `${formatCount(promptTokens(store, store.rowShard[row]))} prompt tokens`,
         regimeText(store, row), `${formatTime(store.time[store.rowShard[row]])} UTC`, ...flagsOf(store, row)],
       open: (row) => ctx.set({ tab: "run", run: shardName(store, store.rowShard[row]) }),
-      dispose: ctx.dispose,
     });
   }
   main.append(h("section", { class: "card" }, h("h2", {}, "Series"), h("p", { class: "hint" }, `At most ${kCurvesMax} at once; ${formatCount(count)} match.`),

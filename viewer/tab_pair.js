@@ -88,7 +88,8 @@ function picker(ctx) {
   const { store, rows, filtered, combos, combo, state } = ctx;
   const runs = [...new Set(rows.map((row) => store.rowShard[row]))].sort((a, b) => store.time[b] - store.time[a]).slice(0, 200);
   const label = (shard) => `${formatDay(store.time[shard])} ${store.dims.model.at(shard) ?? ""} ${store.regime[shard].prompt ?? ""} ${store.shards.at("git_sha", shard) ?? ""}`.trim();
-  const options = (value) => [h("option", { value: "" }, "choose a run"), ...runs.map((shard) => h("option", { value: shardName(store, shard), selected: shardName(store, shard) === value }, label(shard)))];
+  const choices = runs.map((shard) => [shardName(store, shard), label(shard)]);
+  const options = (chosen) => [h("option", { value: "" }, "choose a run"), ...choices.map(([name, text]) => h("option", { value: name, selected: name === chosen }, text))];
   const field = (key, name) => h("label", { class: "field grow" }, h("span", {}, name), h("select", { "data-key": `sel-${key}`, onchange: (event) => ctx.set({ [key]: event.target.value || undefined }) }, options(state[key])));
   const metric = combo && h("label", { class: "field" }, h("span", {}, "Metric"), h("select", { "data-key": "sel-pairmetric", onchange: (event) => {
     const c = combos[Number(event.target.value)];

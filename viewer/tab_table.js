@@ -15,10 +15,11 @@ export function tableTab(ctx, main) {
     return;
   }
   const [sortKey, order] = (state.sort ?? "").split(":");
-  const column = table.columns.find((c) => String(c.id) === sortKey);
+  const at = table.columns.findIndex((c) => String(c.id) === sortKey);
+  const column = table.columns[at];
   if (column) {
     const sign = order === "up" ? 1 : -1;
-    const value = (line) => (line.cells.has(column.id) ? store.value[line.cells.get(column.id)] : NaN);
+    const value = (line) => (line.cells[at] >= 0 ? store.value[line.cells[at]] : NaN);
     table.lines.sort((a, b) => {
       const x = value(a), y = value(b);
       if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);  // blanks last, always
@@ -32,8 +33,8 @@ export function tableTab(ctx, main) {
 
   const wide = () => [["series", "date", "path", ...table.columns.map(columnName)],
     named(store, table.lines).map((line) => [line.label, formatDay(store.time[store.rowShard[line.latest]]), store.shards.at("path", store.rowShard[line.latest]),
-      ...table.columns.map((c) => (line.cells.has(c.id) ? store.value[line.cells.get(c.id)] : null))])];
-  const long = () => table.lines.flatMap((line) => [...line.cells.values()]).map((row) => longRow(store, row, state.ev));
+      ...line.cells.map((row) => (row >= 0 ? store.value[row] : null))])];
+  const long = () => table.lines.flatMap((line) => line.cells.filter((row) => row >= 0)).map((row) => longRow(store, row, state.ev));
   const button = (key, label, f) => h("button", { class: "button small", "data-key": key, onclick: f }, label);
   main.append(h("div", { class: "toolbar" },
     h("p", { class: "hint" }, `${formatCount(table.lines.length)} series, latest run of each. Conditions differ between lines: compare along a line, or look at Compare.`),
@@ -50,12 +51,12 @@ export function tableTab(ctx, main) {
         h("span", {}, describeMetric(c.metric).label), h("span", { class: "unit" }, [c.name !== table.columns[0].name ? c.name : null, unitName(c.unit), c.basis && basisName(c.basis)].filter(Boolean).join(" · ")),
         h("span", { class: "arrow", "aria-hidden": "true" }, active ? (order === "up" ? "▲" : "▼") : "")));
   };
-  main.append(h("div", { class: "scroll card flush", tabindex: 0, role: "region", "aria-label": "Figures" }, h("table", { class: "pivot" },
+  main.append(h("div", { class: "scroll card flush", tabindex: 0, role: "region", "aria-label": "Figures" }, h("table", { class: "pivot", style: { "--figures": table.columns.length } },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Series"), table.columns.map(head), h("th", { scope: "col" }, "Run"))),
     h("tbody", {}, lines.map((line) => h("tr", {},
       h("th", { scope: "row" }, h("span", { class: "model" }, line.model), line.detail && h("span", { class: "detail" }, line.detail),
-        h("span", { class: "chips" }, rankProblems(store, line.latest).map((p) => h("span", { class: "chip warn" }, p)), flagsOf(store, line.latest).map((p) => h("span", { class: "chip bad" }, p)))),
-      table.columns.map((c) => h("td", { class: "num" }, line.cells.has(c.id) ? formatNumber(store.value[line.cells.get(c.id)], c.unit) : "")),
+        chips(store, line.latest)),
+      line.cells.map((row, i) => h("td", { class: "num" }, row >= 0 ? formatNumber(store.value[row], table.columns[i].unit) : "")),
       h("td", { class: "date" }, runLink(ctx, store.rowShard[line.latest], formatDay(store.time[store.rowShard[line.latest]]) || "open"))))))));
   if (table.left > 0) main.append(h("p", { class: "more" }, `${formatCount(table.left)} more columns are in the downloads of the other tabs; filter to see them here.`));
   if (pages > 1) {
@@ -63,6 +64,11 @@ export function tableTab(ctx, main) {
     main.append(h("nav", { class: "pages", "aria-label": "Pages" }, go(page - 1, "Previous", page === 1), h("span", {}, `${page} of ${pages}`), go(page + 1, "Next", page === pages)));
   }
   main.append(statusList(ctx));
+}
+
+function chips(store, row) {
+  const all = [...rankProblems(store, row).map((p) => h("span", { class: "chip warn" }, p)), ...flagsOf(store, row).map((p) => h("span", { class: "chip bad" }, p))];
+  return all.length > 0 && h("span", { class: "chips" }, all);
 }
 
 function named(store, lines) {

@@ -1,7 +1,10 @@
 // The frame around the tabs: header, evidence switch, tabs, selectors, filters, warnings. Draws what the model says.
+import { createCharts } from "./curves.js";
 import { basisName, describeMetric, formatCount, formatTime, unitName } from "./format.js";
-import { h, note, statusChip } from "./dom.js";
-import { applyFilters, availableCombos, chooseCombo, evidenceCounts, firstEvidence, kDimensions, kEvidence, selectRows, suiteCounts, tally } from "./model.js";
+import { h, keeper, note, setChildren, statusChip } from "./dom.js";
+import { applyFilters, availableCombos, chooseCombo, evidenceCounts, firstEvidence, kEvidence, selectRows, suiteCounts, tally } from "./model.js";
+import { morph } from "./morph.js";
+import { createSidebar } from "./sidebar.js";
 import { kTabs } from "./state.js";
 import { campaignTab } from "./tab_campaign.js";
 import { compareTab } from "./tab_compare.js";
@@ -20,10 +23,19 @@ const kWarnings = {
   invalid: "Invalid runs are known to be wrong. They are kept so that nobody trusts an old copy; each says why.",
 };
 
+/**
+ * A change of the state describes the chosen tab anew and changes what differs in the page; the rest stays where nothing
+ * of it changed. So a change costs what it changes.
+ */
 export function createView(root) {
-  const ui = { open: new Set(["model"]), filtersOpen: false, disposers: [], all: new Set() };
+  const ui = { disposers: [], all: new Set() };
   const live = h("div", { class: "visually-hidden", "aria-live": "polite" });
+  const keep = keeper();
+  const sidebar = createSidebar();
+  const charts = createCharts();
+  const narrow = matchMedia("(max-width: 619px)");
   let last = null;
+  let main = null, shownTab = "";
   initTheme(() => last && render(last));
   hoverTips(root);
 
@@ -40,19 +52,33 @@ export function createView(root) {
     const combo = chooseCombo(combos, state);
     const rows = combo ? selectRows(store, filtered.pass, combo.id) : [];
     const ctx = { ...context, state, suites, filtered, combos, combo, rows, ui, announce, redraw: () => render(last),
-      dispose: (f) => ui.disposers.push(f) };
+      dispose: (f) => ui.disposers.push(f), chart: charts.want };
 
-    const main = h("main", { id: "panel", class: "panel", role: "tabpanel", "aria-labelledby": `tab-${state.tab}` });
-    root.replaceChildren(
-      header(ctx), h("div", { class: "controls" }, evidenceSwitch(ctx), tabList(ctx)), notices(ctx),
-      h("div", { class: state.tab === "run" ? "body alone" : "body" }, state.tab === "run" ? null : sidebar(ctx), main), footer(ctx), live);
+    const alone = state.tab === "run";
+    const fresh = h("main", { id: "panel", class: "panel", role: "tabpanel", "aria-labelledby": `tab-${state.tab}` });
+    if (!alone) {
+      sidebar.update(ctx);
+      fresh.append(selectors(ctx));
+    }
+    kTabViews[state.tab](ctx, fresh);
+    // The Run tab fills itself later: it keeps the elements that it made.
+    if (main !== null && shownTab === state.tab && !alone) morph(main, fresh);
+    else main = fresh;
+    shownTab = state.tab;
+    const body = keep("body", [alone], () => h("div", { class: alone ? "body alone" : "body" }));
+    setChildren(body, [alone ? null : sidebar.element, main]);
+    setChildren(root, [
+      keep("header", [store], () => header(ctx)),
+      keep("controls", [store, state.ev, state.tab], () => h("div", { class: "controls" }, evidenceSwitch(ctx), tabList(ctx))),
+      keep("notices", [store, state.ev], () => notices(ctx)),
+      body, keep("footer", [store], () => footer(ctx)), live]);
+    charts.draw();
     root.dataset.state = "ready";
     root.dataset.tab = state.tab;
-    document.title = `${kTabNames[state.tab]} · ${store.index.title ?? "Assay record"}`;
-    if (state.tab !== "run") main.append(selectors(ctx));
-    kTabViews[state.tab](ctx, main);
-    if (innerWidth < 620) showTab(root);
-    if (focus) root.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+    const title = `${kTabNames[state.tab]} · ${store.index.title ?? "Assay record"}`;
+    if (document.title !== title) document.title = title;
+    if (narrow.matches) showTab(root);
+    if (focus && document.activeElement?.dataset?.key !== focus) root.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
   }
   function announce(text) {
     live.textContent = text;
@@ -71,15 +97,15 @@ function bestSuite(suites) {
   return [...suites].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "throughput";
 }
 
-// What a bar stands for, in words, beside the pointer or the focused bar; the same words are its accessible name.
+// What a bar stands for, in words, beside the pointer or the focused bar: its accessible name.
 function hoverTips(root) {
   const tip = h("div", { id: "hover", class: "tip", hidden: true, "aria-hidden": "true" });
   document.body.append(tip);
   const show = (event) => {
-    const target = event.target.closest?.("[data-tip]");
+    const target = event.target.closest?.(".bar a");
     tip.hidden = !target;
     if (!target) return;
-    tip.textContent = target.dataset.tip;
+    tip.textContent = target.getAttribute("aria-label").replaceAll(".\n", "\n");
     const box = target.getBoundingClientRect();
     const left = event.type === "pointerover" ? event.clientX + 14 : box.left + 40;
     tip.style.left = `${Math.max(6, Math.min(left, innerWidth - tip.offsetWidth - 6))}px`;
@@ -218,64 +244,6 @@ function tallyLine(ctx) {
       ? [", ", h("span", {}, `${formatCount(counts.failed)} without a figure: `), counts.statuses.map(([status, n]) => [statusChip(status), ` ${formatCount(n)} `])]
       : ", none failed",
     counts.requests > 0 && h("span", { class: "chip bad" }, `${formatCount(counts.requests)} failed request${counts.requests === 1 ? "" : "s"} inside the shown runs`));
-}
-
-function sidebar(ctx) {
-  const { filtered, state, ui } = ctx;
-  const chosen = Object.values(state.filters).reduce((n, list) => n + list.length, 0) + (state.from ? 1 : 0) + (state.to ? 1 : 0);
-  const groups = [];
-  const same = [];
-  for (const [name, label] of kDimensions) {
-    const options = filtered.options[name];
-    const picked = state.filters[name]?.length ?? 0;
-    if (options.length < 2 && picked === 0) {
-      if (options.length === 1 && options[0].label !== "") same.push([label, options[0].label]);
-      continue;
-    }
-    groups.push(filterGroup(ctx, name, label, options, picked));
-  }
-  const wide = matchMedia("(min-width: 900px)").matches;
-  const details = h("details", { class: "filters", open: wide || ui.filtersOpen },
-    h("summary", { "data-key": "filters" }, "Filters", chosen > 0 && h("span", { class: "count" }, formatCount(chosen))),
-    chosen > 0 && h("button", { class: "button small", "data-key": "clear", onclick: () => ctx.set({ filters: {}, from: undefined, to: undefined, page: 1 }) }, "Clear all"),
-    dateRange(ctx), groups,
-    same.length > 0 && h("details", { class: "same" }, h("summary", {}, "The same in every run"), h("dl", {}, same.map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]))));
-  details.addEventListener("toggle", () => { ui.filtersOpen = details.open; });
-  return h("aside", { class: "sidebar", "aria-label": "Filters" }, details);
-}
-
-function filterGroup(ctx, name, label, options, picked) {
-  const { ui, state } = ctx;
-  const body = h("div", { class: "options" });
-  const fillBody = () => {
-    body.replaceChildren(...options.slice(0, 300).map((option) => h("label", { class: option.count === 0 ? "option none" : "option" },
-      h("input", { type: "checkbox", checked: option.chosen, "data-key": `f-${name}-${option.label}`, onchange: (event) => {
-        const now = new Set(state.filters[name] ?? []);
-        if (event.target.checked) now.add(option.label);
-        else now.delete(option.label);
-        const filters = { ...state.filters, [name]: [...now] };
-        if (now.size === 0) delete filters[name];
-        ctx.set({ filters, page: 1 });
-      } }),
-      h("span", { class: "text" }, option.label === "" ? h("em", {}, "not stated") : option.label.replaceAll("_", " ")), h("span", { class: "count" }, formatCount(option.count)))));
-    if (options.length > 300) body.append(h("p", { class: "more" }, `${formatCount(options.length - 300)} more: narrow another filter first`));
-  };
-  const open = ui.open.has(name) || picked > 0;
-  const group = h("details", { class: "group", open },
-    h("summary", { "data-key": `g-${name}` }, label, picked > 0 ? h("span", { class: "count on" }, formatCount(picked)) : h("span", { class: "count" }, formatCount(options.length))), body);
-  if (open) fillBody();
-  group.addEventListener("toggle", () => {
-    if (group.open) ui.open.add(name);
-    else ui.open.delete(name);
-    if (group.open && body.childElementCount === 0) fillBody();
-  });
-  return group;
-}
-
-function dateRange(ctx) {
-  const field = (key, label) => h("label", { class: "field" }, h("span", {}, label),
-    h("input", { type: "date", value: ctx.state[key] ?? "", "data-key": `date-${key}`, onchange: (event) => ctx.set({ [key]: event.target.value || undefined, page: 1 }) }));
-  return h("div", { class: "dates" }, field("from", "From"), field("to", "To"));
 }
 
 function footer(ctx) {

@@ -139,6 +139,14 @@ test("filters narrow each other, not themselves", () => {
   assert.deepEqual(clash.options.machine.map((o) => [o.label, o.count, o.chosen]), [["c1 · 128 GB", 0, true], ["c2 · 128 GB", 1, false]]);
 });
 
+test("filters and lines are in the order of their numbers, what is not stated last", () => {
+  const window = (id, tokens) => makeRun(id, { context_configured_window_tokens: tokens });
+  const { store, pass, options } = opened([window("a", 131072), window("b", null), window("c", 4096), window("d", 16384)]);
+  const inOrder = ["4,096", "16,384", "131,072", null];  // as texts 131,072 and 16,384 would come before 4,096
+  assert.deepEqual(options.window.map((o) => o.label), ["4,096", "16,384", "131,072", ""]);
+  assert.deepEqual(layouts.pivot(store, pass).lines.map((line) => store.dims.window.at(store.rowShard[line.latest])), inOrder);
+});
+
 test("filters: dates are whole days in UTC, a missing value is its own choice", () => {
   const runs = [makeRun("a", { timestamp: "2026-10-01T23:59:59Z" }), makeRun("b", { timestamp: "2026-10-02T00:00:00Z", quantization: "unknown" })];
   const store = model.buildStore(makeIndex(runs));
@@ -163,7 +171,9 @@ test("series: the latest run of each; efforts, windows and settings are never av
 test("series: ratios of different figures of one run stay apart", () => {
   const ratio = (of, value) => ({ name: "throughput_probe", metric: "control_ratio", value, unit: "x", tags: { ratio_of: of } });
   const { store, rows } = opened([makeRun("a", { rows: [ratio("ttft_p50_ms", 0.9), ratio("throughput_total_toks_per_s", 1.1)] })]);
-  assert.deepEqual(model.seriesOf(store, rows).map((s) => [s.detail, store.value[s.latest]]), [["ratio of ttft_p50_ms", 0.9], ["ratio of throughput_total_toks_per_s", 1.1]]);
+  const series = model.seriesOf(store, rows);
+  model.nameSeries(store, series);
+  assert.deepEqual(series.map((s) => [s.detail, store.value[s.latest]]), [["ratio of ttft_p50_ms", 0.9], ["ratio of throughput_total_toks_per_s", 1.1]]);
 });
 
 test("series: runs with an incomplete regime never merge", () => {
@@ -172,7 +182,12 @@ test("series: runs with an incomplete regime never merge", () => {
   const series = model.seriesOf(store, rows);
   assert.deepEqual(series.map((s) => s.rows.length).sort(), [1, 1, 2]);
   assert.deepEqual(model.regimeGaps(store, rows[0]), ["prefix policy"]);
-  assert.equal(new Set(series.map((s) => s.label)).size, 3);
+  model.nameSeries(store, series);
+  const labels = series.map((s) => s.label);
+  assert.equal(new Set(labels).size, 3);
+  const again = model.seriesOf(store, rows);
+  model.nameSeries(store, again, { max: 2 });
+  assert.deepEqual(again.map((s) => s.label), [...labels.slice(0, 2), undefined], "naming fewer does not change the names");
 });
 
 test("compare: ranks hold inside one regime and leave out the unverified and the unstated", () => {
@@ -324,14 +339,82 @@ test("campaign: profile and window down, target across, every status kept", () =
   assert.match(cell.reason, /guard's own words/);
 });
 
+// One run of a probe: its measured rows, and what its first request took. `phase` is the only thing that tells them apart.
+const contactRows = (phase, state = "cold") => [
+  ...probeRows(100, { phase: "sequential" }),
+  { name: "throughput_probe", metric: "readiness_ttft_ms", value: 8120, unit: "ms", tags: { phase, initial_model_state: state, scored: "false" } },
+  { name: "throughput_probe", metric: "ttft_p50_ms", value: 9130, unit: "ms", tags: { phase, initial_model_state: state, scored: "false" } },
+  { name: "throughput_probe", metric: "throughput_total_toks_per_s", value: 7, unit: "tok/s", tags: { rate_basis: "request", phase, scored: "false" } },
+];
+const contact = (phase, change = {}) => opened([makeRun("a", { campaign_id: "c", campaign_profile: "base", rows: contactRows(phase), ...change })]);
+// The same assertions over the first request's rows (none may enter) and, as the control, over the same rows of a measured phase.
+for (const [phase, enters] of [["readiness", false], ["sequential", true]]) {
+  const strangers = [8120, 9130, 7];
+  const found = (values) => values.filter((value) => strangers.includes(value));
+  const expect = (values, all) => assert.deepEqual(found(values), enters ? all : []);
+
+  test(`compare and trend: rows of phase ${phase} ${enters ? "enter" : "stay out"}`, () => {
+    const { store, pass, combos, rows } = contact(phase);
+    assert.equal(combos.some((c) => c.metric === "readiness_ttft_ms"), enters, "selectors");
+    expect(rows.map((row) => store.value[row]), [7]);
+    assert.equal(found(rows.map((row) => store.value[row])).length + 1, rows.length, "the measured row is there");
+    expect(model.compareGroups(store, rows, { ranking: true }).flatMap((g) => [...g.ranked, ...g.unranked]).flatMap((s) => s.rows.map((row) => store.value[row])), [7]);
+    const ttft = combos.find((c) => c.metric === "ttft_p50_ms");
+    expect(model.seriesOf(store, model.selectRows(store, pass, ttft.id)).flatMap((s) => s.rows.map((row) => store.value[row])), [9130]);
+  });
+
+  test(`table: rows of phase ${phase} ${enters ? "enter" : "stay out"}`, () => {
+    const { store, pass } = contact(phase);
+    const { columns, lines } = layouts.pivot(store, pass);
+    assert.equal(columns.some((c) => c.metric === "readiness_ttft_ms"), enters);
+    expect(lines.flatMap((line) => line.cells.filter((row) => row >= 0).map((row) => store.value[row])).sort((a, b) => a - b), [7, 8120, 9130]);
+  });
+
+  test(`context: rows of phase ${phase} ${enters ? "enter" : "stay out"}`, () => {
+    const { store, pass } = contact(phase);
+    const points = layouts.contextPanels(store, pass).flatMap((p) => p.curves.flatMap((c) => layouts.pointsOf(store, c).map(([, value]) => value)));
+    expect(points.sort((a, b) => a - b), [7, 9130]);  // the later row of one length stands
+  });
+
+  test(`pair: rows of phase ${phase} ${enters ? "enter" : "stay out"}`, () => {
+    // Only the first request's rows have this metric: it can be divided when it was measured.
+    const control = { metric: "readiness_ttft_ms", value: 4060, unit: "ms", same_session: true };
+    const { store } = contact(phase, { control });
+    const { result } = declaredPair(store, 0, envelopeMap(store));
+    if (enters) assert.deepEqual(result, { ok: true, ratio: 2 });  // 8120 ÷ 4060
+    else assert.deepEqual(fields(result), ["PAIR-METRIC-DIFFERS metric"]);
+  });
+
+  test(`campaign: rows of phase ${phase} are ${enters ? "figures" : "shown apart, with the model's state"}`, () => {
+    const { store, pass } = contact(phase);
+    const [line] = layouts.campaignMatrix(store, pass, "c").lines;
+    const { figures, readiness } = [...line.cells.values()][0];
+    assert.deepEqual(Object.values(figures).map((row) => store.value[row]), [100, 12.5, 100 * 1.1, 512], "the first measured row of each kind");
+    assert.equal(readiness.state, enters ? null : "cold");
+    assert.deepEqual(readiness.rows.map((row) => store.value[row]), enters ? [] : [8120, 9130, 7]);
+  });
+}
+
+test("readiness: only the tag phase says so, of the row or of its run; not a name, not another phase", () => {
+  const row = (name, metric, tags) => ({ name, metric, value: 5, unit: "s", tags });
+  const phases = (run, ...rows) => [...model.buildStore(makeIndex([makeRun("a", { ...run, rows })])).readiness];
+  assert.deepEqual(phases({}, row("readiness", "readiness_total_s"), row("x", "m", { phase: "first_request" }), row("x", "m", { phase: "readiness" })), [0, 0, 1]);
+  assert.deepEqual(phases({ tags_json: '{"phase":"readiness"}' }, row("x", "m"), row("x", "m", { phase: "sequential" }), row("x", "m", { phase: null })), [1, 0, 0]);
+  assert.deepEqual(phases({}, row("x", "m", { note: '"phase":"readiness"' }), row("x", "m", { phase: "\\readiness" })), [0, 0]);
+  for (const state of ["cold", "resident", "unknown"]) {
+    const store = model.buildStore(makeIndex([makeRun("a", { rows: contactRows("readiness", state) })]));
+    assert.equal(layouts.cellReadiness(store, 0).state, state);
+  }
+});
+
 test("context: one unit and basis a panel; a window of another size is another curve", () => {
   const store = model.buildStore(smallIndex());
   const { pass } = model.applyFilters(store, all);
   const panels = layouts.contextPanels(store, pass);
   assert.deepEqual(panels.map((p) => [p.kind, p.basis, p.unit]), [["cumulative", "request", "tok/s"], ["decode", "decode_window", "tok/s"], ["prefill", "prefill_window", "tok/s"], ["ttft", "", "ms"]]);
   const names = new Map(layouts.namedCurves(store, panels, Infinity).list.map((c) => [c.id, c.label]));
-  const base = panels[0].curves.filter((c) => names.get(c.id).includes("Qwen3.8-27B") && names.get(c.id).includes("base")).sort((a, b) => b.points.length - a.points.length);
-  assert.deepEqual(base.map((c) => c.points.map((p) => [p[0], p[1]])), [[[32003, 165.2], [64003, 141], [128003, 98.7]], [[32003, 166.9]]]);
+  const base = panels[0].curves.filter((c) => names.get(c.id).includes("Qwen3.8-27B") && names.get(c.id).includes("base")).sort((a, b) => b.xs.length - a.xs.length);
+  assert.deepEqual(base.map((c) => layouts.pointsOf(store, c).map(([x, value]) => [x, value])), [[[32003, 165.2], [64003, 141], [128003, 98.7]], [[32003, 166.9]]]);
 });
 
 test("table: cumulative and decode side by side, a blank where there is none", () => {
@@ -339,7 +422,7 @@ test("table: cumulative and decode side by side, a blank where there is none", (
   const { store, pass } = opened([makeRun("a"), quiet]);
   const table = layouts.pivot(store, pass);
   assert.deepEqual(table.columns.slice(0, 2).map((c) => layouts.kindOf(c)), ["cumulative", "decode"]);
-  assert.equal(table.lines.find((l) => l.model === "quiet").cells.has(table.columns[1].id), false);
+  assert.equal(table.lines.find((l) => l.model === "quiet").cells[1], -1);
   const long = layouts.longRow(store, 0, "scored");
   assert.equal(long.length, layouts.kLongHeader.length);
   assert.equal(long[layouts.kLongHeader.indexOf("rate_basis")], "request");

@@ -146,6 +146,75 @@ test("deep links: every tab comes back as it was sent", () => on("", async (page
   }
 }));
 
+// What an element says: its tree with sorted attributes, what is checked and chosen; of a chart only that it is one.
+const says = (page) => page.locator("main").evaluate((main) => {
+  const tell = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) return node.data;
+    const attributes = [...node.attributes].map(({ name, value }) => `${name}=${value}`).sort();
+    const inside = node.matches(".chart") ? "" : [...node.childNodes].map(tell);
+    return { tag: node.nodeName, attributes, checked: node.checked, chosen: node.nodeName === "SELECT" ? node.value : undefined, inside };
+  };
+  return JSON.stringify(tell(main), null, 1).split("\n");
+});
+
+test("what a change leaves in the page is what its link opens", () => on("", async (page) => {
+  const click = (key) => page.evaluate((k) => document.querySelector(`[data-key="${k}"]`).click(), key);
+  const models = ["f-model-Qwen3-8B-4bit", "f-model-org/Qwen3.8-27B"];
+  const fresh = await openPage(browser, page.url());
+  for (const tab of kTabs.slice(0, 6)) {
+    await click(`tab-${tab}`);
+    let before = null;
+    // Fewer elements, more of them, others in their place, none at all, and all of them again.
+    for (const key of [...models, "ev-invalid", "ev-scored"]) {
+      await click(key);
+      const now = await says(page);
+      assert.notEqual(now.join(), before, `${tab} ${key} changes the page`);
+      before = now.join();
+      await fresh.goto("about:blank");
+      await fresh.goto(page.url());
+      await fresh.waitForSelector("#app[data-state]");
+      assert.deepEqual(now, await says(fresh), `${tab} ${key}`);
+      assert.equal(await page.locator("main canvas").count(), await fresh.locator("main canvas").count());
+    }
+  }
+  await fresh.context().close();
+}));
+
+test("what a change does not concern stays: focus, scrolling, charts", () => on("#tab=trend", async (page) => {
+  const legend = page.locator(".legend");
+  await page.evaluate(() => document.styleSheets[0].insertRule(".legend { max-height: 60px !important; }", document.styleSheets[0].cssRules.length));
+  const canvas = await page.locator("canvas").elementHandle();
+  await legend.evaluate((list) => { list.scrollTop = 50; });
+  await page.locator("[data-key=date-from]").fill("2020-01-01");  // every run is later: the same six curves
+  await page.waitForFunction(() => location.hash.includes("from=2020-01-01"));
+  assert.ok(await canvas.evaluate((element) => element.isConnected), "the chart takes the next picture");
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.key), "date-from");
+  const second = page.locator(".legend input").nth(1);
+  await second.focus();
+  const [key, place] = await page.evaluate(() => [document.activeElement.dataset.key, document.querySelector(".legend").scrollTop]);
+  await page.keyboard.press("Space");
+  assert.equal(await page.locator(".legend input:checked").count(), 5);
+  assert.deepEqual(await page.evaluate(() => [document.activeElement.dataset.key, document.querySelector(".legend").scrollTop]), [key, place]);
+  assert.ok(place > 0, "the list is scrolled");
+  assert.equal(await page.locator("canvas").count(), 1);
+  assert.ok(!(await canvas.evaluate((element) => element.isConnected)), "five curves are another chart");
+}));
+
+test("a campaign's cell shows the first request apart, with the state of the model", () => on("#tab=campaign", async (page) => {
+  const cell = page.locator(".cell");
+  assert.equal(await cell.count(), 1);
+  assert.equal(await cell.locator(".figure").innerText(), "100.0 tok/s");
+  assert.equal(await cell.locator(".cold").innerText(), "first request, model cold: first token 8,120.00 ms, in all 9.50 s");
+  const rows = JSON.parse((await downloaded(page, "[data-key=json]")).text);
+  assert.deepEqual(rows.map((row) => [row.ttft_ms, row.initial_model_state, row.readiness]), [[512, "cold", "readiness_ttft_ms=8120; readiness_request_duration_s=9.5"]]);
+  for (const tab of ["compare", "trend", "table", "context", "pair"]) {
+    await visit(page, `#tab=${tab}`);
+    assert.ok(!(await page.locator("main").innerText()).includes("8,120"), tab);
+  }
+}, { index: makeIndex([makeRun("a", { campaign_id: "c", campaign_profile: "base", rows: [...probeRows(100, { phase: "sequential" }),
+  ...[["readiness_ttft_ms", 8120, "ms"], ["readiness_request_duration_s", 9.5, "s"]].map(([metric, value, unit]) =>
+    ({ name: "throughput_probe", metric, value, unit, tags: { phase: "readiness", initial_model_state: "cold", scored: "false" } }))] })]) }));
+
 test("nothing but this server is asked, and the loaded page works without it", () => on("", async (page, at) => {
   for (const tab of kTabs.slice(0, 6)) await page.locator(`#tab-${tab}`).click();
   assert.ok(page.requests.every((address) => address.startsWith(at.url)), page.requests.join("\n"));
