@@ -27,6 +27,9 @@ before(async () => {
     publish(probeFile(folder, name, change), "--index-status", "scored", "--serving-stack", "llama.cpp", "--env-class", "isolated");
   }
   publish(probeFile(folder, "d.json", { rate: 77, model: "<img src=x onerror='window.hacked=1'>" }), "--index-entry", "caveat=</script><script>window.hacked=1</script>", "--index-status", "scored");
+  publish(probeFile(folder, "e.json", { rate: 61, model: "org/cold-start", campaign: { id: "first-contact", cell_id: "c1", profile: "base" },
+    readiness: { initial_model_state: "cold", first_request: { ok: true, ttft_s: 8.125, total_s: 9.5, prompt_tokens: 12 } } }),
+  "--index-status", "scored", "--serving-stack", "llama.cpp", "--env-class", "isolated");
   sealedShard = publish(sealedFiles(join(folder, "out")), "--max-tokens", "128").replace(/^data\//, "");
   writeFileSync(join(store, "data/run-2026-10-03T00-00-00-abcdef1-throughput-half-00000000.parquet"), readFileSync(join(store, "data", sealedShard)).subarray(0, 5000));
   server = spawn(join(bin, "assay-view"), ["serve", "--store", `file://${store}`, "--quiet"], { env: environment(), stdio: ["ignore", "pipe", "inherit"] });
@@ -87,6 +90,14 @@ test("served: real shards, the broken one named, the sealed run complete", async
   const plain = readdirSync(join(store, "data")).find((name) => name.includes("other-4bit"));
   await visit(page, `#tab=run&ev=scored&run=${encodeURIComponent(plain)}`);
   assert.match(await page.locator("main").innerText(), /throughput_total_toks_per_s\s+140\.0 tok\/s\s+request/);
+  // The first request of a probe: apart in its campaign's cell, nowhere else.
+  await visit(page, "#tab=campaign&ev=scored&campaign=first-contact");
+  assert.equal(await page.locator(".cell .cold").innerText(), "first request, model cold: first token 8,125.00 ms, in all 9.50 s");
+  for (const tab of ["compare", "trend", "table", "context", "pair"]) {
+    await visit(page, `#tab=${tab}&ev=scored&f.model=org/cold-start`);
+    assert.ok(!(await page.locator("main").innerText()).includes("8,125"), tab);
+    assert.equal(await page.locator("option[value^=readiness]").count(), 0, tab);
+  }
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   assert.ok(page.requests.every((address) => address.startsWith(url) || address.startsWith("blob:")), page.requests.join("\n"));
   assert.deepEqual(page.faults, []);
