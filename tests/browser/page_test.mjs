@@ -184,10 +184,15 @@ test("what a change does not concern stays: focus, scrolling, charts", () => on(
   const legend = page.locator(".legend");
   await page.evaluate(() => document.styleSheets[0].insertRule(".legend { max-height: 60px !important; }", document.styleSheets[0].cssRules.length));
   const canvas = await page.locator("canvas").elementHandle();
-  await legend.evaluate((list) => { list.scrollTop = 50; });
+  await legend.evaluate((list) => {
+    list.scrollTop = 50;
+    window.moved = 0;
+    new MutationObserver((records) => { window.moved += records.length; }).observe(document.querySelector(".chart-card"), { childList: true });
+  });
   await page.locator("[data-key=date-from]").fill("2020-01-01");  // every run is later: the same six curves
   await page.waitForFunction(() => location.hash.includes("from=2020-01-01"));
   assert.ok(await canvas.evaluate((element) => element.isConnected), "the chart takes the next picture");
+  assert.equal(await page.evaluate(() => window.moved), 0, "where it is");
   assert.equal(await page.evaluate(() => document.activeElement.dataset.key), "date-from");
   const second = page.locator(".legend input").nth(1);
   await second.focus();
@@ -198,6 +203,15 @@ test("what a change does not concern stays: focus, scrolling, charts", () => on(
   assert.ok(place > 0, "the list is scrolled");
   assert.equal(await page.locator("canvas").count(), 1);
   assert.ok(!(await canvas.evaluate((element) => element.isConnected)), "five curves are another chart");
+  // Back: what was chosen by hand is as the address says again.
+  await page.goBack();
+  await page.waitForFunction(() => !location.hash.includes("series="));
+  assert.equal(await page.locator(".legend input:checked").count(), 6);
+  const metric = page.locator("[data-key=sel-metric]");
+  await metric.selectOption("ttft_p50_ms");
+  await page.goBack();
+  await page.waitForFunction(() => !location.hash.includes("metric="));
+  assert.equal(await metric.inputValue(), "throughput_total_toks_per_s");
 }));
 
 test("a campaign's cell shows the first request apart, with the state of the model", () => on("#tab=campaign", async (page) => {
@@ -397,6 +411,11 @@ test("downloads: CSV and JSON of what is shown", () => on("#tab=compare", async 
   const smol = json.find((row) => row.model === "SmolLM2-135M-Instruct" && row.prompt === "~512");
   assert.equal(smol.value, 1204.6 * (1 + 0.03 * 4));
   assert.equal(json.find((row) => row.model === "Mistral-7B-v0.3").prefix_policy, null);
+  // The buttons of a page that was changed in place speak of what it shows now.
+  await page.locator("[data-key='f-model-Qwen3-8B-4bit']").check();
+  const fewer = JSON.parse((await downloaded(page, "[data-key=json]")).text);
+  assert.equal(fewer.length, await page.locator(".bar").count());
+  assert.deepEqual([...new Set(fewer.map((row) => row.model))], ["mlx-community/Qwen3-8B-4bit"]);
   for (const tab of ["trend", "table", "context", "campaign", "pair"]) {
     await visit(page, `#tab=${tab}&campaign=clean-reset`);
     assert.ok(JSON.parse((await downloaded(page, "[data-key=json]")).text).length > 1, tab);
