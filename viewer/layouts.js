@@ -37,15 +37,18 @@ export function pivot(store, pass, columnsMax = 12) {
   for (const row of rows) {
     const code = seriesCode(store, row);
     let line = lines.get(code);
-    if (!line) lines.set(code, (line = { code, latest: row, cells: new Array(columns.length).fill(-1) }));
+    if (!line) lines.set(code, (line = { code, latest: row, place: 0, model: "", cells: new Array(columns.length).fill(-1) }));
     const when = time[rowShard[row]];
     if (when > time[rowShard[line.latest]]) line.latest = row;
     const at = place[rowCombo[row]];
     if (at >= 0 && (line.cells[at] < 0 || when >= time[rowShard[line.cells[at]]])) line.cells[at] = row;
   }
-  const list = [...lines.values()].sort((x, y) => byName(store, x, y));
-  for (const line of list) line.model = store.dims.model.at(rowShard[line.latest]) ?? "(no model)";
-  return { columns: columns.map((id) => ({ id, ...store.combos[id] })), left: all.length - columns.length, lines: list };
+  const list = [...lines.values()];
+  for (const line of list) {
+    line.place = store.place[rowShard[line.latest]];
+    line.model = store.dims.model.at(rowShard[line.latest]) ?? "(no model)";
+  }
+  return { columns: columns.map((id) => ({ id, ...store.combos[id] })), left: all.length - columns.length, lines: list.sort(byName) };
 }
 
 /** The prompt length that a run really had: what the server counted, else what the regime states as one number; or null. */
@@ -115,7 +118,10 @@ export function namedCurves(store, panels, max) {
       else found.set(id, { id, code: id, size: xs.length, latest: rows[xs.indexOf(xs.length === 1 ? xs[0] : Math.max(...xs))] });
     }
   }
-  const list = [...found.values()].sort((a, b) => b.size - a.size || byName(store, a, b)).slice(0, max);
+  const list = [...found.values()];
+  for (const curve of list) curve.place = store.place[store.rowShard[curve.latest]];
+  list.sort((a, b) => b.size - a.size || byName(a, b));
+  list.length = Math.min(list.length, max);
   nameSeries(store, list, { without: ["prompt"] });
   return { list, count: found.size };
 }

@@ -37,7 +37,7 @@ export function seriesCode(store, row) {
   return codes[row];
 }
 
-/** Rows as series {code, rows, latest, model}, each in order of time (superseded runs left out); in order of their first row. */
+/** Rows as series {code, rows, latest, place, model}, each in order of time (superseded runs left out); in order of their first row. */
 export function seriesOf(store, rowIds) {
   const byKey = new Map();
   for (const row of rowIds) {
@@ -45,23 +45,21 @@ export function seriesOf(store, rowIds) {
     const code = seriesCode(store, row) * store.combos.length + store.rowCombo[row];
     const series = byKey.get(code);
     if (series) series.rows.push(row);
-    else byKey.set(code, { code, rows: [row], latest: row, model: "" });
+    else byKey.set(code, { code, rows: [row], latest: row, place: 0, model: "" });
   }
   const list = [...byKey.values()];
   const time = (row) => store.time[store.rowShard[row]];
   for (const series of list) {
     if (series.rows.length > 1) series.rows.sort((a, b) => time(a) - time(b) || a - b);
     series.latest = series.rows[series.rows.length - 1];
+    series.place = store.place[store.rowShard[series.latest]];
     series.model = store.facts.model.at(store.rowShard[series.latest]) ?? "(no model)";
   }
   return list;
 }
 
-/** Order of series (anything with `latest` and `code`) by model, then by whatever else they are. */
-export function byName(store, a, b) {
-  const { place, rowShard } = store;
-  return place[rowShard[a.latest]] - place[rowShard[b.latest]] || a.code - b.code;
-}
+/** Order of series (anything with `place`, of its run in the order of names, and `code`): by model, then by whatever else they are. */
+export const byName = (a, b) => a.place - b.place || a.code - b.code;
 
 const kPartNames = { window: (v) => `window ${v}`, prompt: (v) => `prompt ${v}`, output: (v) => `output ${v}`,
   concurrency: (v) => `${v} in flight`, effort: (v) => `effort ${v}`, thinking: (v) => `thinking ${v}` };
@@ -131,11 +129,11 @@ export function compareGroups(store, rowIds, { ranking }) {
     const combo = lead === undefined ? null : comboOf(store, lead);
     const lower = combo !== null && lowerIsBetter(combo.metric, combo.unit, tagsOf(store, lead).higher_is_better);
     group.lower = lower;
-    group.ranked.sort((a, b) => (lower ? a.value - b.value : b.value - a.value) || byName(store, a, b));
+    group.ranked.sort((a, b) => (lower ? a.value - b.value : b.value - a.value) || byName(a, b));
     group.ranked.forEach((series, at) => {
       series.rank = at > 0 && series.value === group.ranked[at - 1].value ? group.ranked[at - 1].rank : at + 1;
     });
-    group.unranked.sort((a, b) => byName(store, a, b));
+    group.unranked.sort(byName);
   }
   return list.sort((a, b) => b.ranked.length - a.ranked.length || b.unranked.length - a.unranked.length || a.key - b.key);
 }

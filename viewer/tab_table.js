@@ -5,7 +5,7 @@ import { kLongHeader, longRow, pivot } from "./layouts.js";
 import { byName, flagsOf, nameSeries, rankProblems } from "./model.js";
 import { nothingHere, runLink, statusList } from "./parts.js";
 
-const kPage = 100;
+const kPage = 50;
 
 export function tableTab(ctx, main) {
   const { store, state, filtered } = ctx;
@@ -23,7 +23,7 @@ export function tableTab(ctx, main) {
     table.lines.sort((a, b) => {
       const x = value(a), y = value(b);
       if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);  // blanks last, always
-      return sign * (x - y) || byName(store, a, b);
+      return sign * (x - y) || byName(a, b);
     });
   }
   const pages = Math.ceil(table.lines.length / kPage);
