@@ -187,3 +187,8 @@ export function toJson(header, rows) {
     Object.fromEntries(header.map((name, i) => [name, row[i] === undefined || Number.isNaN(row[i]) ? null : row[i]])));
   return JSON.stringify(objects, null, 1) + "\n";
 }
+
+// Words of our own vocabulary, which are written with underscores. Anybody's names (Q4_1, my_model) stay as they are.
+const kVocabulary = new Set(["prefix_policy", "status"]);
+/** A value of a dimension as it is shown. */
+export const shown = (dimension, value) => (kVocabulary.has(dimension) ? value.replaceAll("_", " ") : value);

@@ -1,5 +1,5 @@
 // Runs of the same thing as series, what each is called, and which series may stand in one group. Pure.
-import { formatTime, isMissing, lowerIsBetter } from "./format.js";
+import { formatTime, isMissing, lowerIsBetter, shown } from "./format.js";
 import { isSuperseded, regimeGaps, regimeKey, regimeText, takesRank } from "./regime.js";
 import { comboOf, tagsOf } from "./rows.js";
 import { kIdentity } from "./store.js";
@@ -88,7 +88,7 @@ export function nameSeries(store, list, { without = [], max = list.length } = {}
     const words = [];
     for (const name of parts) {
       const value = store.facts[name].at(shard);
-      if (value !== null) words.push(kPartNames[name] ? kPartNames[name](value) : value.replaceAll("_", " "));
+      if (value !== null) words.push(kPartNames[name] ? kPartNames[name](value) : shown(name, value));
     }
     for (const name of varying) if (!isMissing(tags[name])) words.push(`${name.replaceAll("_", " ")} ${tags[name]}`);
     series.model = store.facts.model.at(shard) ?? "(no model)";

@@ -1,7 +1,7 @@
 // The filters beside every tab. Their elements live as long as the page: what is offered changes in place, so that a
 // choice costs what it changes, and focus and scrolling stay where they are.
 import { h, keeper, setChildren } from "./dom.js";
-import { formatCount } from "./format.js";
+import { formatCount, shown } from "./format.js";
 import { kDimensions } from "./model.js";
 
 const kOptionsMax = 300;
@@ -101,7 +101,7 @@ function createGroup(name, label, opened, choose) {
 function optionLine(name, label, choose) {
   const input = h("input", { type: "checkbox", "data-key": `f-${name}-${label}`, onchange: () => choose(label, input.checked) });
   const count = h("span", { class: "count" });
-  const element = h("label", { class: "option" }, input, h("span", { class: "text" }, label === "" ? h("em", {}, "not stated") : label.replaceAll("_", " ")), count);
+  const element = h("label", { class: "option" }, input, h("span", { class: "text" }, label === "" ? h("em", {}, "not stated") : shown(name, label)), count);
   let last = null;
   return { element, show(option) {
     if (input.checked !== option.chosen) input.checked = option.chosen;

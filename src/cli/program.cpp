@@ -113,7 +113,7 @@ std::optional<Refusal> parse_arguments(const Command& command,
     if (command.positionals[i].repeatable) {
       option->expected(-1);
     } else {
-      option->expected(1);
+      option->expected(1)->allow_extra_args(false);
     }
   }
   try {
@@ -121,8 +121,10 @@ std::optional<Refusal> parse_arguments(const Command& command,
     app.parse(std::move(reversed));
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> extras = app.remaining();
-    return Refusal(kUsageUnknownFlag,
-                   cat("unknown flag \"", extras.empty() ? "" : extras.front(), "\""));
+    const std::string first = extras.empty() ? "" : extras.front();
+    if (first.starts_with('-'))
+      return Refusal(kUsageUnknownFlag, cat("unknown flag \"", first, "\""));
+    return Refusal(kUsageUnknownFlag, cat("unexpected argument \"", first, "\""));
   } catch (const CLI::ArgumentMismatch&) {
     for (const Flag& flag : flags) {
       if (flag.arity == Arity::value || flag.arity == Arity::repeatable) {

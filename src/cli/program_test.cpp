@@ -55,6 +55,14 @@ class CliTest : public testing::Test {
                             seen = invocation;
                             return 7;
                           }});
+    p.commands.push_back({.name = "show",
+                          .summary = "Shows.",
+                          .example = "tool show FILE",
+                          .positionals = {{.name = "FILE", .help = "A file."}},
+                          .run = [this](const Invocation& invocation) {
+                            seen = invocation;
+                            return 8;
+                          }});
     return p;
   }
 
@@ -95,6 +103,8 @@ TEST_F(CliTest, TakesATokenThatLooksLikeAFlagAsTheValue) {
 TEST_F(CliTest, NestedVerbsAndPositionals) {
   EXPECT_EQ(run({"score", "verify", "x", "y"}), 7);
   EXPECT_EQ(seen.arguments("FILE"), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(run({"show", "x"}), 8);
+  EXPECT_EQ(seen.arguments("FILE"), std::vector<std::string>{"x"});
 }
 
 TEST_F(CliTest, RefusesWrongLinesByName) {
@@ -102,7 +112,7 @@ TEST_F(CliTest, RefusesWrongLinesByName) {
       {{"run"}, "USAGE-MISSING-FLAG: missing required --weights"},
       {{"run", "--weights"}, "USAGE-MISSING-VALUE: flag --weights requires a value"},
       {{"run", "-m", "w", "--x"}, "USAGE-UNKNOWN-FLAG: unknown flag \"--x\""},
-      {{"run", "-m", "w", "stray"}, "USAGE-UNKNOWN-FLAG: unknown flag \"stray\""},
+      {{"run", "-m", "w", "stray"}, "USAGE-UNKNOWN-FLAG: unexpected argument \"stray\""},
       {{"run", "-m", "w", "--steps", "-1"}, "USAGE-INVALID-VALUE: invalid u32 for --steps: \"-1\""},
       {{"run", "-m", "w", "--steps", "x", "--steps", "4"},
        "USAGE-INVALID-VALUE: invalid u32 for --steps: \"x\""},
@@ -114,6 +124,7 @@ TEST_F(CliTest, RefusesWrongLinesByName) {
       {{"run", "-m", "w", "--depth", "2"},
        "USAGE-REFUSED-FLAG: flag --depth was renamed to --mtp-depth."},
       {{"score", "verify"}, "USAGE-MISSING-FLAG: missing required FILE"},
+      {{"show", "x", "y"}, "USAGE-UNKNOWN-FLAG: unexpected argument \"y\""},
       {{"walk"}, "USAGE-UNKNOWN-COMMAND: unknown subcommand \"walk\""},
       {{"score"}, "USAGE-UNKNOWN-COMMAND: unknown subcommand \"score\""}};
   for (const auto& [arguments, expected] : cases) {

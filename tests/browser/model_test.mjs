@@ -176,6 +176,19 @@ test("series: ratios of different figures of one run stay apart", () => {
   assert.deepEqual(series.map((s) => [s.detail, store.value[s.latest]]), [["ratio of ttft_p50_ms", 0.9], ["ratio of throughput_total_toks_per_s", 1.1]]);
 });
 
+test("series: names that others gave keep their underscores, words of ours lose them", () => {
+  const run = (id, facts) => makeRun(id, { model: "my_model", ...facts });
+  const { store, rows } = opened([run("a", { quantization: "Q4_1" }), run("b", { quantization: "Q8_0" }),
+    run("c", { quantization: "Q4_1", prefix_policy: "shared_prefix", cache_json: '{"prefix_policy":"shared_prefix"}' })]);
+  const series = model.seriesOf(store, rows);
+  model.nameSeries(store, series);
+  const labels = series.map((s) => s.label).sort();
+  assert.equal(labels.filter((label) => /^my_model · .*Q4_1/.test(label)).length, 2, labels.join("; "));
+  assert.equal(labels.filter((label) => label.includes("shared prefix")).length, 1, labels.join("; "));
+  assert.equal(format.shown("model", "my_model"), "my_model");
+  assert.equal(format.shown("status", "capacity_gated"), "capacity gated");
+});
+
 test("series: runs with an incomplete regime never merge", () => {
   const loose = { prefix_policy: null, cache_json: null };
   const { store, rows } = opened([makeRun("a", loose), makeRun("b", loose), makeRun("c"), makeRun("d")]);

@@ -125,8 +125,15 @@ test("one file: works from the disk without a network, shards included", async (
   }
 });
 
+test("export: no target, or two, is no command line", () => {
+  const refused = (...args) => assert.throws(() => run("assay-view", "export", "--store", `file://${store}`, ...args),
+    (error) => error.status === 2 && /USAGE-/.test(error.stderr) && /expected/.test(error.stderr));
+  refused();
+  refused("a.html", "-o", "b.html");
+});
+
 test("a folder: any web server shows it", async () => {
-  run("assay-view", "export", "--store", `file://${store}`, "-o", join(folder, "site"));
+  run("assay-view", "export", join(folder, "site"), "--store", `file://${store}`);
   const site = await serveFolder(join(folder, "site"));
   const page = await openPage(browser, site.url);
   assert.ok(await page.locator(".bar").count() >= 3);

@@ -11,8 +11,15 @@ namespace assay::view {
 namespace {
 
 int run(const cli::Invocation& invocation) {
+  const std::vector<std::string>& targets = invocation.arguments("TARGET");
+  if (targets.empty() != invocation.has("--output")) {
+    return invocation.refuse_usage(targets.empty()
+                                       ? "nothing to write to: expected NAME.html or a folder"
+                                       : cat("two targets, `", targets.front(), "` and `",
+                                             *invocation.text("--output"), "`: expected one"));
+  }
   ExportOptions options;
-  options.target = *invocation.text("--output");
+  options.target = targets.empty() ? *invocation.text("--output") : targets.front();
   options.title = invocation.text_or("--title", "");
   options.shards_max = invocation.u64("--max-shards");
   if (options.shards_max && *options.shards_max == 0)
@@ -47,20 +54,22 @@ cli::Command export_command() {
   return {
       .name = "export",
       .summary = "Writes a store as one HTML file, or as a folder for any web server.",
-      .example = "assay-view export --store file://out/results -o results.html",
+      .example = "assay-view export results.html --store file://out/results",
       .flags = {{.names = {"--store"},
                  .value_name = "URL",
                  .help = "What to show: file://DIR, s3://BUCKET/PREFIX, hf://datasets/OWNER/NAME.",
                  .required = true},
                 {.names = {"--output", "-o"},
-                 .value_name = "PATH",
-                 .help = "NAME.html: one file that works offline. Anything else: a folder.",
-                 .required = true},
+                 .value_name = "TARGET",
+                 .help = "The same as the argument TARGET."},
                 {.names = {"--title"}, .value_name = "TEXT", .help = "Title of the page."},
                 {.names = {"--max-shards"},
                  .value_name = "N",
                  .help = "Only the N newest runs; the page says how many were left out.",
                  .type = cli::Type::u64}},
+      .positionals = {{.name = "TARGET",
+                       .help = "NAME.html: one file that works offline. Anything else: a folder.",
+                       .required = false}},
       .run = run,
       .notes =
           "stdout: what was written. The same store gives the same bytes. Exit: 0 ok, 2 usage, "
