@@ -192,3 +192,6 @@ export function toJson(header, rows) {
 const kVocabulary = new Set(["prefix_policy", "status"]);
 /** A value of a dimension as it is shown. */
 export const shown = (dimension, value) => (kVocabulary.has(dimension) ? value.replaceAll("_", " ") : value);
+
+/** "1 tag", "12 tags". */
+export const counted = (count, word) => `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;

@@ -1,7 +1,7 @@
 // Run: one shard, all of it: what was measured under which conditions, what proves it, and its bytes checked here.
 import { loadShardBytes, readShard, sha256 } from "./data.js";
 import { download, emptyNote, h, note, statusChip } from "./dom.js";
-import { clip, describeMetric, formatCount, formatTime, formatValue, isMissing } from "./format.js";
+import { clip, counted, describeMetric, formatCount, formatTime, formatValue, isMissing } from "./format.js";
 import { parseJson, reasonOf, shardByName, shardName, statusOf } from "./model.js";
 import { facts, grid, objectFacts } from "./parts.js";
 import { isSealed, sealedSections } from "./sealed.js";
@@ -136,7 +136,7 @@ function resultsTable(rows) {
     String(row.name ?? ""), h("span", { title: describeMetric(row.metric).formula || null }, String(row.metric ?? "")),
     row.unit === "status" ? statusChip(String(row.cell_status ?? "not stated")) : typeof row.value === "number" ? formatValue(row.value, row.unit) : "",
     isMissing(row.tags.rate_basis) ? "" : row.tags.rate_basis,
-    Object.keys(row.tags).length === 0 ? "" : h("details", {}, h("summary", {}, `${Object.keys(row.tags).length} tags`), h("dl", { class: "tags" }, Object.entries(row.tags).map(([k, v]) => [h("dt", {}, k), h("dd", {}, String(v))]))),
+    Object.keys(row.tags).length === 0 ? "" : h("details", {}, h("summary", {}, counted(Object.keys(row.tags).length, "tag")), h("dl", { class: "tags" }, Object.entries(row.tags).map(([k, v]) => [h("dt", {}, k), h("dd", {}, String(v))]))),
   ]), [2]);
 }
 

@@ -187,6 +187,7 @@ test("series: names that others gave keep their underscores, words of ours lose 
   assert.equal(labels.filter((label) => label.includes("shared prefix")).length, 1, labels.join("; "));
   assert.equal(format.shown("model", "my_model"), "my_model");
   assert.equal(format.shown("status", "capacity_gated"), "capacity gated");
+  assert.deepEqual([1, 2, 1000].map((n) => format.counted(n, "tag")), ["1 tag", "2 tags", "1,000 tags"]);
 });
 
 test("series: runs with an incomplete regime never merge", () => {

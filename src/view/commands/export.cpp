@@ -30,10 +30,15 @@ int run(const cli::Invocation& invocation) {
   if (!done) return invocation.refuse(done.refusal(), cli::kInputOutput);
   if (!catalog->cache_remark().empty())
     invocation.progress(cat("warning: the cache was not written: ", catalog->cache_remark()));
-  invocation.progress(
-      cat(done->runs, " runs, ", done->size_bytes, " bytes",
-          done->left_out > 0 ? cat("; ", done->left_out, " older runs left out") : "",
-          done->problems > 0 ? cat("; ", done->problems, " problems, named on the page") : ""));
+  invocation.progress(cat(
+      done->runs, done->runs == 1 ? " run, " : " runs, ", done->size_bytes, " bytes",
+      done->left_out > 0 ? cat("; ", done->left_out,
+                               done->left_out == 1 ? " older run left out" : " older runs left out")
+                         : "",
+      done->problems > 0 ? cat("; ", done->problems,
+                               done->problems == 1 ? " problem, named on the page"
+                                                   : " problems, named on the page")
+                         : ""));
   if (invocation.json()) {
     std::cout << json::write(
                      json::Value::object({{"output", options.target.string()},

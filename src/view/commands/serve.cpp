@@ -34,7 +34,8 @@ int run(const cli::Invocation& invocation) {
   if (!listening) return invocation.refuse(listening.refusal(), cli::kInputOutput);
 
   const auto [shards, rows] = (*site)->counts();
-  invocation.progress(cat(shards, " runs, ", rows, " rows; ends with Ctrl-C"));
+  invocation.progress(cat(shards, shards == 1 ? " run, " : " runs, ", rows,
+                          rows == 1 ? " row" : " rows", "; ends with Ctrl-C"));
   if (invocation.json()) {
     std::cout << json::write(json::Value::object({{"url", server.url()}, {"port", server.port()}}))
               << std::endl;
