@@ -108,6 +108,12 @@ class StagedFile {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) return not_written(path, error.value());
+    // A rename would replace a device or a pipe by a file. (Behind a link, only the link.)
+    const auto there = std::filesystem::status(path, error);
+    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+      return Refusal(kFileNotWritten, cat("`", path.string(),
+                                          "` is there and is no file (a folder, device or pipe)"));
+    }
     const std::filesystem::path temporary =
         folder / cat(".", path.filename().string(), ".", ::getpid(), ".", counter++, ".tmp");
     Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));

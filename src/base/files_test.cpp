@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -105,6 +106,17 @@ TEST_F(FilesTest, FilesThatBelongTogetherAppearAllOrNone) {
 TEST_F(FilesTest, RefusesToWriteWhereAFileStandsForAFolder) {
   ASSERT_TRUE(write_file_atomic(folder_ / "x", "old"));
   EXPECT_EQ(write_file_atomic(folder_ / "x" / "y", "new").refusal().code, "FILE-NOT-WRITTEN");
+}
+
+TEST_F(FilesTest, NeverReplacesWhatIsNoFile) {
+  const std::filesystem::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_directory(folder_ / "directory");
+  std::filesystem::create_symlink(pipe, folder_ / "link");
+  for (const char* name : {"pipe", "directory", "link"})
+    EXPECT_EQ(write_file_atomic(folder_ / name, "new").refusal().code, "FILE-NOT-WRITTEN") << name;
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(entries(), 3u);
 }
 
 }  // namespace

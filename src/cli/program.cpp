@@ -273,12 +273,28 @@ json::Value refusal_json(const Refusal& refusal, int exit) {
       {{"ok", false}, {"refusal", refusal.code}, {"detail", refusal.detail}, {"exit", exit}});
 }
 
+namespace {
+// Text of other programs must not steer the terminal that it is shown on.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
+      out += cat("\\x", to_hex({&c, 1}));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+}  // namespace
+
 int Invocation::refuse(const Refusal& refusal, int exit) const {
   if (json()) {
     print_json(refusal_json(refusal, exit));
   } else {
     std::cout.flush();
-    std::cerr << name() << ": " << refusal.text() << "\n";
+    std::cerr << name() << ": " << printable(refusal.text()) << "\n";
   }
   return exit;
 }
@@ -291,7 +307,7 @@ int Invocation::refuse_usage(std::string detail) const {
 
 void Invocation::progress(std::string_view text) const {
   if (quiet()) return;
-  std::cerr << cat(name(), ": ", text, "\n");
+  std::cerr << cat(name(), ": ", printable(text), "\n");
 }
 
 int run_program(const Program& program, const std::vector<std::string>& arguments) {

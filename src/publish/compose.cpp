@@ -57,16 +57,28 @@ void put_object(json::Value& head, std::string_view key, json::Value value) {
 
 // Paths under a home folder lose the part that names a person.
 void cut_home(std::string& text) {
-  if (text.find('/') == std::string::npos) return;
-  for (const std::string_view root : {"/Users/", "/home/"}) {
+  if (text.find_first_of("/\\") == std::string::npos) return;
+  for (const std::string_view root : {"/Users/", "/home/", "\\Users\\"}) {
     for (size_t at = text.find(root); at != std::string::npos; at = text.find(root, at)) {
       size_t end = at + root.size();
-      while (end < text.size() && text[end] != '/' && text[end] != ' ' && text[end] != '"' &&
-             text[end] != ',') {
+      while (end < text.size() && text[end] != '/' && text[end] != '\\' && text[end] != ' ' &&
+             text[end] != '"' && text[end] != ',') {
         ++end;
       }
       text.replace(at, end - at, "~");
     }
+  }
+}
+
+void cut_homes(json::Value& value) {
+  if (value.is_string()) {
+    std::string text = value.string();
+    cut_home(text);
+    if (text != value.string()) value = json::Value(std::move(text));
+  } else if (value.is_array()) {
+    for (json::Value& item : value.items()) cut_homes(item);
+  } else if (value.is_object()) {
+    for (auto& [key, member] : value.members()) cut_homes(member);
   }
 }
 
@@ -155,6 +167,7 @@ Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile&
   put_object(head, "control", std::move(draft.control));
 
   mask_secrets(head);
+  cut_homes(head);
   for (const std::string_view key : kOrder) {
     if (json::Value* value = head.find(key)) {
       envelope.head.members().emplace_back(std::string(key), std::move(*value));

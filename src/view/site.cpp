@@ -1,5 +1,7 @@
 #include "view/site.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <ctime>
 
@@ -70,8 +72,12 @@ Status no_query(const Request& request, std::string_view allowed = "") {
   return {};
 }
 
+// "127.attacker.example" is a name like any other: only a whole address counts.
 bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+  if (host == "localhost" || host == "::1" || host == "[::1]") return true;
+  in_addr address{};
+  return ::inet_pton(AF_INET, std::string(host).c_str(), &address) == 1 &&
+         ntohl(address.s_addr) >> 24 == 127;
 }
 
 }  // namespace

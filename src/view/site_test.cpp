@@ -103,8 +103,10 @@ TEST_F(SiteTest, ALoopbackAddressAnswersToItsOwnNamesOnly) {
     request.host = host;
     EXPECT_EQ(site_->answer(request).status, 200) << host;
   }
-  for (const char* host : {"", "evil.example", "evil.example:80", "localhost.evil.example",
-                           "10.0.0.1", "localhost:x"}) {
+  for (const char* host :
+       {"", "evil.example", "evil.example:80", "localhost.evil.example", "10.0.0.1", "localhost:x",
+        "127.evil.example", "127.0.0.1.evil.example:80", "127.0.0.1evil", "127.", "127.1",
+        "127.0.0.256", "user@localhost"}) {
     request.host = host;
     EXPECT_EQ(site_->answer(request).status, 421) << host;
     EXPECT_THAT(body(site_->answer(request)), HasSubstr("\"VIEW-HTTP-HOST\""));

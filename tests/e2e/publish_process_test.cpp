@@ -234,6 +234,10 @@ TEST_F(PublishProcess, WrongCommandLines) {
   EXPECT_EQ(publish({"--store", url, "--create-pr"}).exit_code, 2);
   EXPECT_EQ(publish({"--repo-id", "a/b", "--token-file", "/nonexistent"}).exit_code, 2);
   EXPECT_EQ(publish({"--store", url, "--log-level", "LOUD"}).exit_code, 2);
+  for (const char* zone : {"Mars", "+99:99", "25", "", "Europe/Berlin"})
+    EXPECT_EQ(publish({"--store", url, "--tz", zone}).exit_code, 2) << zone;
+  EXPECT_EQ(publish({"--store", url, "--model", "x\xff"}).exit_code, 2);
+  EXPECT_EQ(publish({"--store", url, "--tag", "x=\xfe"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 

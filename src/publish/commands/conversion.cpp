@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "machine/detect.h"
 #include "publish/commands/commands.h"
+#include "publish/converters/rows.h"
 #include "publish/refusals.h"
 
 namespace assay::publish {
@@ -58,6 +59,15 @@ Result<json::Value> provenance_of(const cli::Invocation& invocation) {
 
 // Fills the context; a sentence when the flags do not make sense.
 std::optional<std::string> fill(RunContext& context, const cli::Invocation& invocation) {
+  for (const char* flag : {"--model", "--timestamp", "--reasoning-effort", "--serving-stack",
+                           "--serving-model", "--git-sha", "--hostname", "--tag"}) {
+    for (const std::string& value : invocation.all(flag)) {
+      if (!is_utf8(value)) return cat("the value of ", flag, " is not UTF-8");
+    }
+  }
+  if (const auto zone = invocation.text("--tz");
+      zone && !local_to_utc("2000-01-01T00:00:00", *zone))
+    return cat("--tz \"", *zone, "\" is no zone: expected UTC or an offset such as +02:00");
   context.suite = invocation.text_or("--suite", "");
   context.trigger = invocation.text_or("--trigger", "local");
   context.pr_number = invocation.i64("--pr-number");

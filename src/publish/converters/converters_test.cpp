@@ -306,6 +306,37 @@ TEST(Refusals, WrongKindsAndMissingFactsByName) {
       "CONVERT-INPUT");
 }
 
+TEST(Converters, AFigureThatIsNoNumberIsLeftOutAndNamed) {
+  RunContext c = context();
+  c.model = "m";
+  const auto converted =
+      convert_file(inline_file(R"([{"framework":"f","answer":"a fox","latency":NaN,"tokens":5}])"),
+                   "framework-eval", c);
+  ASSERT_TRUE(converted) << converted.refusal().text();
+  for (const ResultRow& r : converted->at(0).results) EXPECT_NE(r.metric, "latency");
+  EXPECT_EQ(json::write(*converted->at(0).find("errors")), R"(["[0].latency is NaN, left out"])");
+  std::string many = R"([{"framework":"f","answer":"a fox","x":[)";
+  for (int i = 0; i < 25; ++i) many += i == 0 ? "-Infinity" : ",-Infinity";
+  const auto shortened = convert_file(inline_file(many + "]}]"), "framework-eval", c);
+  ASSERT_TRUE(shortened) << shortened.refusal().text();
+  const auto& errors = shortened->at(0).find("errors")->items();
+  ASSERT_EQ(errors.size(), 21u);  // 20 by name, the other 5 counted
+  EXPECT_EQ(errors[20].string(), "5 more figures are no finite numbers, left out");
+}
+
+TEST(Converters, HomeFoldersLoseTheirOwnersName) {
+  RunContext c = context();
+  c.model = "/home/alice/models/x.gguf";
+  c.serving = json::Value::object({{"stack", R"(C:\Users\eve\llama.cpp)"}});
+  c.tags = {{"from", "/Users/bob/a b"}};
+  const auto converted =
+      convert_file(inline_file(R"({"framework":"f","answer":"a fox"})"), "framework-eval", c);
+  ASSERT_TRUE(converted) << converted.refusal().text();
+  EXPECT_EQ(converted->at(0).text("model"), "~/models/x.gguf");
+  EXPECT_EQ(converted->at(0).find("serving")->find("stack")->string(), R"(C:~\llama.cpp)");
+  EXPECT_EQ(*converted->at(0).results.at(0).find_tag("from"), "~/a b");
+}
+
 // 1 / 0.0005 s = 2000 tok/s; 1 / 0.001 s = 1000 tok/s.
 TEST(BenchdScore, AMissedFloorIsNoWrongToken) {
   const auto score = [](std::string_view phases) {

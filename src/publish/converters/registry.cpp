@@ -100,6 +100,32 @@ const std::vector<Kind>& kinds() {
   return table;
 }
 
+// Where the file has NaN or Infinity for a figure: such a figure is left out, and said to be.
+void find_non_finite(const json::Value& value, const std::string& path,
+                     std::vector<std::string>& found) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.members())
+      find_non_finite(member, json::path_of(path, key), found);
+  } else if (value.is_array()) {
+    for (size_t i = 0; i < value.items().size(); ++i)
+      find_non_finite(value.items()[i], json::path_of(path, i), found);
+  } else if (value.is_number() && value.literal().find_first_of("NI") != std::string::npos) {
+    found.push_back(cat(path, " is ", value.literal(), ", left out"));
+  }
+}
+
+std::vector<std::string> non_finite_figures(const ToolFile& file) {
+  constexpr size_t kNamed = 20;
+  std::vector<std::string> found;
+  for (const json::Value& value : file.values) find_non_finite(value, "", found);
+  if (found.size() > kNamed) {
+    const size_t more = found.size() - kNamed;
+    found.resize(kNamed);
+    found.push_back(cat(more, " more figures are no finite numbers, left out"));
+  }
+  return found;
+}
+
 Result<std::vector<Envelope>> convert_file(const ToolFile& file, std::string_view kind,
                                            const RunContext& context) {
   const Kind* chosen = nullptr;
@@ -128,6 +154,12 @@ Result<std::vector<Envelope>> convert_file(const ToolFile& file, std::string_vie
   if (!drafts) return at(cat("`", file.path.string(), "`"), std::move(drafts).refusal());
   if (drafts->empty())
     return Refusal(kNothingToPublish, cat("`", file.path.string(), "` holds no run"));
+  // lm-eval's converter says it row by row.
+  if (chosen->name != "lm-eval") {
+    for (const std::string& text : non_finite_figures(file)) {
+      for (Draft& draft : *drafts) draft.errors.push_back(text);
+    }
+  }
   // What is said of the run beside its file is not said of its control.
   RunContext of_control = context;
   of_control.model.reset();
