@@ -64,25 +64,27 @@ std::string shortened(std::string text) {
   return cat(std::string_view(text).substr(0, end), "…");
 }
 
-std::string error_text(const json::Value& body) {
+std::string error_text(const json::Value& body, const Secrets& secrets) {
   for (const json::Value* value :
        {member(member(&body, "error"), "message"), member(&body, "error"), member(&body, "message"),
         member(&body, "detail")}) {
     if (value == nullptr || value->is_null()) continue;
-    return shortened(value->is_string() ? value->string() : json::write(*value));
+    return shortened(secrets.hidden(value->is_string() ? value->string() : json::write(*value)));
   }
   return "";
 }
 
 }  // namespace
 
-std::string error_message(std::string_view body) {
+std::string error_message(std::string_view body, const Secrets& secrets) {
   const std::string_view trimmed = trim(body);
   const auto parsed = json::parse(trimmed);
   if (parsed) {
-    if (std::string text = error_text(*parsed); !text.empty()) return text;
+    if (std::string text = error_text(*parsed, secrets); !text.empty()) return text;
   }
-  std::string text(trimmed);
+  // Written anew, a secret is spelled in a way that is known.
+  std::string text = parsed && !secrets.empty() ? json::write(*parsed) : std::string(trimmed);
+  text = secrets.hidden(std::move(text));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }
@@ -95,11 +97,15 @@ bool ChatReader::take(const SseEvent& event, Stamp at) {
     record_.done_seen = true;
     return false;
   }
+  if (record_.events > events_max_) {
+    record_.problem = Refusal(kReplyTooLarge, cat("more than ", events_max_, " events"));
+    return false;
+  }
   const auto parsed = json::parse(event.data, {.last_duplicate_wins = true});
   if (!parsed || !parsed->is_object()) {
     record_.problem =
         event.type == "error"
-            ? Refusal(kStreamError, error_message(event.data))
+            ? Refusal(kStreamError, error_message(event.data, secrets_))
             : Refusal(kStreamMalformed,
                       cat("event ", record_.events, ": ",
                           parsed ? "not an object" : std::string_view(parsed.refusal().detail)));
@@ -107,7 +113,7 @@ bool ChatReader::take(const SseEvent& event, Stamp at) {
   }
   const json::Value* error = parsed->find("error");
   if (event.type == "error" || (error != nullptr && !error->is_null())) {
-    record_.problem = Refusal(kStreamError, error_text(*parsed));
+    record_.problem = Refusal(kStreamError, error_text(*parsed, secrets_));
     return false;
   }
   take_counts(*parsed);

@@ -8,9 +8,11 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "load/secrets.h"
 #include "load/sse.h"
 #include "load/stream.h"
 
@@ -18,7 +20,9 @@ namespace assay::load {
 
 class ChatReader {
  public:
-  explicit ChatReader(StreamRecord& record) : record_(record) {}
+  explicit ChatReader(StreamRecord& record, Secrets secrets = {},
+                      int64_t events_max = Limits{}.events)
+      : record_(record), secrets_(std::move(secrets)), events_max_(events_max) {}
 
   /// One event that was complete at `at`. False: the stream is over ([DONE], or a problem).
   bool take(const SseEvent& event, Stamp at);
@@ -34,6 +38,8 @@ class ChatReader {
   std::optional<int64_t> tokens_of(const json::Value& choice) const;
 
   StreamRecord& record_;
+  Secrets secrets_;
+  int64_t events_max_;
   std::map<int64_t, ToolCall> tool_calls_{};
   // Running counts as they stood at each delta, where the event gave one.
   std::vector<std::optional<int64_t>> count_at_delta_{};
@@ -41,6 +47,8 @@ class ChatReader {
 };
 
 /// The message of an error body: error.message, error, message, detail, or the text's beginning.
-[[nodiscard]] std::string error_message(std::string_view body);
+/// Without the secrets: they are hidden before it is cut, so that no part of one is left at the
+/// cut.
+[[nodiscard]] std::string error_message(std::string_view body, const Secrets& secrets = {});
 
 }  // namespace assay::load

@@ -87,10 +87,12 @@ std::string request_text(const Endpoint& endpoint, const HttpRequest& request) {
 }
 
 // Reads until the message is whole, or nothing more of it is wanted.
-Status receive(Socket& socket, Stamp deadline, const Guard& guard, Parser& parser) {
+Status receive(Socket& socket, Stamp deadline, const Guard& guard, uint64_t size_max,
+               Parser& parser) {
   std::array<char, 64 << 10> buffer;
   std::string unparsed;  // bytes that the parser wants to see again with more behind them
   error_code error;
+  uint64_t size = 0;
   for (;;) {
     TRY(piece, socket.read(buffer, deadline, guard));
     parser.set_stamp(piece.at);
@@ -99,6 +101,10 @@ Status receive(Socket& socket, Stamp deadline, const Guard& guard, Parser& parse
       parser.put_eof(error);
       if (error) return Refusal(kClosed, "the peer closed before the answer was whole");
       return {};
+    }
+    size += piece.count;
+    if (size > size_max) {
+      return Refusal(kReplyTooLarge, cat("the answer is larger than ", size_max, " bytes"));
     }
     unparsed.append(buffer.data(), piece.count);
     std::string_view rest = unparsed;
@@ -145,7 +151,7 @@ HttpOutcome exchange(const Endpoint& endpoint, const HttpRequest& request, const
   // says more than the broken connection.
   if (!written && written.refusal().code != kClosed.code) return end(written);
   Parser parser(sink);
-  Status received = receive(*socket, deadline, guard, parser);
+  Status received = receive(*socket, deadline, guard, limits.answer_bytes, parser);
   return end(!received && !written ? written : std::move(received));
 }
 

@@ -4,8 +4,8 @@
 // A connection a request, never reused and never repeated: nothing that happens is hidden. The
 // answer is asked for uncompressed. Redirects are answers like any other.
 // Waits     each has a deadline and asks the guard at least every 100 ms.
-// Errors    LOAD-CONNECT, LOAD-TIMEOUT, LOAD-CLOSED, LOAD-HTTP-MALFORMED, and what the guard
-//           refuses with.
+// Errors    LOAD-CONNECT, LOAD-TIMEOUT, LOAD-CLOSED, LOAD-HTTP-MALFORMED, LOAD-REPLY-TOO-LARGE,
+//           and what the guard refuses with.
 // Threads   independent exchanges may run in parallel.
 #pragma once
 

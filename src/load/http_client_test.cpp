@@ -4,6 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <limits>
+#include <thread>
 
 #include "base/text.h"
 #include "load/refusals.h"
@@ -34,6 +42,66 @@ ChatRequest question() {
 StreamRecord ask(const ScriptedServer& server, const Limits& limits = {}, const Guard& guard = {}) {
   return stream_chat(endpoint_of(server), question(), limits, guard);
 }
+
+// Sends one event after the other as fast as the socket takes them, until the client goes. Gives up
+// after a while, so that a client that never goes fails its test and does not hang it.
+class FloodingServer {
+ public:
+  FloodingServer() {
+    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    if (bind(listener_, any, size) != 0 || listen(listener_, 1) != 0 ||
+        getsockname(listener_, any, &size) != 0) {
+      std::abort();  // a test without its server means nothing
+    }
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~FloodingServer() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+
+  [[nodiscard]] Endpoint endpoint() const {
+    return *parse_endpoint(cat("http://127.0.0.1:", port_, "/v1"));
+  }
+  [[nodiscard]] uint64_t sent() const { return sent_; }
+
+ private:
+  void serve() {
+    const int fd = accept(listener_, nullptr, nullptr);
+    if (fd < 0) return;
+    std::array<char, 4096> request;
+    std::string bytes = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+    if (recv(fd, request.data(), request.size(), 0) > 0) {
+      std::string events;
+      for (int i = 0; i < 1000; ++i) {
+        events += support::delta_event(json::Value::object({{"content", "x"}}));
+      }
+      const Stamp give_up = now() + 60s;
+      while (now() < give_up) {
+        const ssize_t count = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (count <= 0) break;
+        sent_ += static_cast<uint64_t>(count);
+        bytes.erase(0, static_cast<size_t>(count));
+        if (bytes.empty()) bytes = events;
+      }
+    }
+    close(fd);
+  }
+
+  int listener_ = -1;
+  uint16_t port_ = 0;
+  std::atomic<uint64_t> sent_{0};
+  std::thread thread_{};
+};
+
+constexpr int64_t kEndlessly = std::numeric_limits<int64_t>::max();
 
 // The bytes of a plain answer of three tokens.
 std::string plain_stream() {
@@ -269,6 +337,80 @@ TEST(HttpClient, TheGuardEndsAWait) {
   });
   ASSERT_FALSE(record.ok());
   EXPECT_EQ(record.problem->code, kStopped.code);
+}
+
+TEST(HttpClient, AStreamWithoutAPauseRunsOutOfTime) {
+  FloodingServer server;
+  const StreamRecord record =
+      stream_chat(server.endpoint(), question(),
+                  {.request = 300ms, .answer_bytes = kEndlessly, .events = kEndlessly}, {});
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.problem->code, kTimeout.code) << record.problem->text();
+  EXPECT_GT(record.events, 0);
+}
+
+TEST(HttpClient, TheGuardEndsAStreamWithoutAPause) {
+  FloodingServer server;
+  const StreamRecord record =
+      stream_chat(server.endpoint(), question(), {.answer_bytes = kEndlessly, .events = kEndlessly},
+                  [&]() -> Status {
+                    if (server.sent() < 1 << 20) return {};
+                    return Refusal(kStopped, "enough");
+                  });
+  ASSERT_FALSE(record.ok());
+  EXPECT_EQ(record.problem->code, kStopped.code) << record.problem->text();
+}
+
+TEST(HttpClient, AnAnswerWithoutAnEndIsRefusedByName) {
+  for (const Limits& limits : {Limits{.answer_bytes = 1 << 20, .events = kEndlessly},
+                               Limits{.answer_bytes = kEndlessly, .events = 1000}}) {
+    FloodingServer server;
+    const StreamRecord record = stream_chat(server.endpoint(), question(), limits, {});
+    ASSERT_FALSE(record.ok());
+    EXPECT_EQ(record.problem->code, kReplyTooLarge.code) << record.problem->text();
+  }
+}
+
+TEST(HttpClient, AKeyThatTheAnswerRepeatsIsHidden) {
+  const std::string key = "sk-a/b\"c";
+  const std::string long_start(290, 'x');  // the key stands where the message is cut
+  const auto in_json = [](const std::string& text) { return json::write(json::Value(text)); };
+  const auto error = [](std::string body) {
+    return Reply{.status = 401, .reason = "Unauthorized", .pieces = {{std::move(body)}}};
+  };
+  const std::vector<Reply> replies = {
+      support::ChatModel::error(401, cat("bad key ", key, ", ", key)),
+      support::ChatModel::error(401, long_start + key),
+      error(cat("bad key ", key)),
+      error(cat(R"({"error":{"key":)", in_json(key), "}}")),
+      error(R"({"key":"sk-a\/b\u0022c"})"),
+      {.pieces = {{cat("data: {\"error\":{\"message\":", in_json(key), "}}\n\n")}}},
+      {.pieces = {{cat("event: error\ndata: no ", key, "\n\n")}}},
+      {.headers = {{"Content-Type", "application/json"}}, .pieces = {{key}}},
+      {.headers = {{"Content-Type", "text/event-stream"}, {"Server", key}},
+       .pieces = {{cat("data: {\"model\":", in_json(key), "}\n\n")},
+                  {support::delta_event(json::Value::object({{"content", key.substr(0, 4)}}))},
+                  {support::delta_event(json::Value::object({{"content", key.substr(4)}}), key)},
+                  {"data: [DONE]\n\n"}}}};
+  for (const Reply& reply : replies) {
+    ScriptedServer server([&](const ReceivedRequest&) { return reply; });
+    Endpoint endpoint = endpoint_of(server);
+    endpoint.headers.emplace_back("Authorization", cat("Bearer ", key));
+    const StreamRecord record = stream_chat(endpoint, question(), {}, {});
+    const std::string kept =
+        cat(record.problem ? record.problem->detail : "", "|", record.model.value_or(""), "|",
+            record.server.value_or(""), "|", record.finish_reason.value_or(""), "|", record.answer);
+    EXPECT_THAT(kept, testing::HasSubstr("***"));
+    EXPECT_THAT(kept, testing::Not(testing::HasSubstr("sk-a")));
+  }
+}
+
+TEST(HttpClient, AKeyOfThreeCharactersIsPartOfTooManyWords) {
+  ScriptedServer server(
+      [](const ReceivedRequest&) { return support::ChatModel::error(429, "abcd"); });
+  Endpoint endpoint = endpoint_of(server);
+  endpoint.headers.emplace_back("Authorization", "Bearer abc");
+  EXPECT_EQ(stream_chat(endpoint, question(), {}, {}).problem->detail, "HTTP 429: abcd");
 }
 
 TEST(HttpClient, NobodyListeningIsRefusedByName) {

@@ -10,6 +10,7 @@
 #include "load/probe_state.h"
 #include "load/prompt.h"
 #include "load/refusals.h"
+#include "load/secrets.h"
 #include "load/tool_check.h"
 #include "machine/detect.h"
 
@@ -87,6 +88,9 @@ struct Probe::State : ProbeState {
     return out;
   }
 
+  // The model's name as an answer that names it is kept.
+  std::string model_in_answers() const { return Secrets(options.endpoint).hidden(options.model); }
+
   // Unavailable for a moment: too many requests, still loading, or restarting. An answer that broke
   // off is none of these: it is a failed run.
   static bool may_retry(const StreamRecord& record) {
@@ -146,10 +150,12 @@ struct Probe::State : ProbeState {
         return stop(CellStatus::aborted,
                     Refusal(kTimeout, cat("transport: ", run.problem->detail)));
       }
+      // The next one would be as large: what is kept of them all has an end too.
+      if (code == kReplyTooLarge.code) return stop(CellStatus::failed, *run.problem);
       if (code == kNotStreamed.code) return stop(CellStatus::unsupported, *run.problem);
       return true;
     }
-    if (record.model && *record.model != options.model) {
+    if (record.model && *record.model != model_in_answers()) {
       run.problem = Refusal(kModelMismatch, cat("asked for `", options.model,
                                                 "`, the answer names `", *record.model, "`"));
       return stop(CellStatus::failed, *run.problem);
@@ -259,7 +265,7 @@ struct Probe::State : ProbeState {
       options.model = models->front();
       return true;
     }
-    if (std::find(models->begin(), models->end(), options.model) != models->end()) return true;
+    if (std::find(models->begin(), models->end(), model_in_answers()) != models->end()) return true;
     return stop(CellStatus::unsupported,
                 Refusal(kModelNotServed, cat("`", options.model, "` is not among: ", names)));
   }

@@ -485,6 +485,39 @@ TEST(Probe, AModelThatIsListedButDoesNotAnswerIsNotReady) {
   EXPECT_EQ(model.questions().size(), 1u);
 }
 
+TEST(Probe, AKeyThatTheServerRepeatsIsInNoFile) {
+  const std::string key = "sk-very-secret";
+  for (const bool listed : {true, false}) {
+    ChatModel model({}, [&](const ChatQuestion&) -> std::optional<Reply> {
+      return ChatModel::error(503, cat("no such key: ", key));
+    });
+    if (!listed) model.listed = {key, "other"};
+    ProbeOptions options = options_for(model);
+    options.endpoint.headers.emplace_back("Authorization", cat("Bearer ", key));
+    std::string written;
+    options.save = [&](const Value& document) -> Status {
+      written += json::write(document);
+      return {};
+    };
+    options.progress = [&](std::string_view line) { written += line; };
+    const ProbeResult result = run_probe(std::move(options));
+    written += json::write(result.document) + result.problem->text();
+    EXPECT_THAT(written, HasSubstr("***"));
+    EXPECT_THAT(written, testing::Not(HasSubstr(key)));
+  }
+}
+
+TEST(Probe, AnAnswerThatIsTooLargeIsTheLastOne) {
+  ChatModel model;
+  ProbeOptions options = options_for(model);
+  options.warmups = 0;
+  options.limits.events = 3;
+  const ProbeResult result = run_probe(std::move(options));
+  EXPECT_EQ(result.status, CellStatus::failed);
+  EXPECT_EQ(code_of(result), kReplyTooLarge.code);
+  EXPECT_EQ(model.questions().size(), 1u);
+}
+
 TEST(Probe, AModelThatIsNotListedIsUnsupported) {
   ChatModel model;
   ProbeOptions options = options_for(model);

@@ -1,4 +1,5 @@
-// A TCP connection whose every wait has a deadline and asks the guard.
+// A TCP connection whose every wait and read has a deadline and asks the guard: a peer that never
+// lets it wait is bound by both all the same.
 #pragma once
 
 #include <span>
@@ -33,6 +34,7 @@ class Socket {
  private:
   explicit Socket(int fd) : fd_(fd) {}
   int fd_ = -1;
+  Stamp asked_at_{};  // when a read asked the guard last
 };
 
 }  // namespace assay::load

@@ -4,6 +4,7 @@
 #include "load/chat_reader.h"
 #include "load/http_client.h"
 #include "load/refusals.h"
+#include "load/secrets.h"
 #include "load/sse.h"
 
 namespace assay::load {
@@ -33,8 +34,11 @@ class Collector : public HttpSink {
 // Events go to the reader as they come; whatever is no event stream is collected.
 class StreamSink : public HttpSink {
  public:
-  explicit StreamSink(StreamRecord& record)
-      : record_(record), chat_(record), sse_([this](SseEvent&& event) {
+  StreamSink(StreamRecord& record, const Secrets& secrets, int64_t events_max)
+      : record_(record),
+        secrets_(secrets),
+        chat_(record, secrets, events_max),
+        sse_([this](SseEvent&& event) {
           const bool more = chat_.take(event, at_);
           return more;
         }) {}
@@ -68,10 +72,33 @@ class StreamSink : public HttpSink {
 
   // What the whole answer was, once nothing more comes.
   void settle(std::optional<Refusal> transport) {
+    conclude(std::move(transport));
+    // Last: a secret may have come in pieces.
+    hide_secrets();
+  }
+
+ private:
+  void hide_secrets() {
+    if (secrets_.empty()) return;
+    const auto hide = [this](std::string& text) { text = secrets_.hidden(std::move(text)); };
+    if (record_.problem) hide(record_.problem->detail);
+    for (auto* text : {&record_.model, &record_.server, &record_.finish_reason}) {
+      if (*text) hide(**text);
+    }
+    hide(record_.answer);
+    hide(record_.reasoning);
+    for (ToolCall& call : record_.tool_calls) {
+      hide(call.id);
+      hide(call.name);
+      hide(call.arguments);
+    }
+  }
+
+  void conclude(std::optional<Refusal> transport) {
     if (record_.http_status != 0 && !is_success(record_.http_status)) {
       // The status says more than how the connection ended.
-      record_.problem =
-          Refusal(kStatus, cat("HTTP ", record_.http_status, ": ", error_message(whole_.body_)));
+      record_.problem = Refusal(
+          kStatus, cat("HTTP ", record_.http_status, ": ", error_message(whole_.body_, secrets_)));
       return;
     }
     if (!record_.problem) record_.problem = std::move(transport);
@@ -87,7 +114,6 @@ class StreamSink : public HttpSink {
     }
   }
 
- private:
   void settle_whole() {
     if (whole_.too_large_) {
       record_.problem = Refusal(kReplyTooLarge, cat("more than ", kBodySizeMax, " bytes"));
@@ -97,13 +123,14 @@ class StreamSink : public HttpSink {
     if (parsed && chat_.take_whole(*parsed)) {
       record_.problem = Refusal(kNotStreamed, "the answer is one JSON object");
     } else {
-      record_.problem =
-          Refusal(kStreamMalformed, cat("HTTP ", record_.http_status,
-                                        ", but no event stream: ", error_message(whole_.body_)));
+      record_.problem = Refusal(
+          kStreamMalformed, cat("HTTP ", record_.http_status,
+                                ", but no event stream: ", error_message(whole_.body_, secrets_)));
     }
   }
 
   StreamRecord& record_;
+  const Secrets& secrets_;
   ChatReader chat_;
   SseReader sse_;
   Collector whole_{};
@@ -144,7 +171,8 @@ json::Value request_body(const ChatRequest& request) {
 StreamRecord stream_chat(const Endpoint& endpoint, const ChatRequest& request, const Limits& limits,
                          const Guard& guard) {
   StreamRecord record;
-  StreamSink sink(record);
+  const Secrets secrets(endpoint);
+  StreamSink sink(record, secrets, limits.events);
   const HttpRequest http{
       .method = "POST",
       .target = endpoint.path + "/chat/completions",
@@ -161,6 +189,7 @@ StreamRecord stream_chat(const Endpoint& endpoint, const ChatRequest& request, c
 
 Result<std::vector<std::string>> list_models(const Endpoint& endpoint, const Limits& limits,
                                              const Guard& guard) {
+  const Secrets secrets(endpoint);
   Collector sink;
   const HttpRequest http{.method = "GET",
                          .target = endpoint.path + "/models",
@@ -169,7 +198,10 @@ Result<std::vector<std::string>> list_models(const Endpoint& endpoint, const Lim
   if (outcome.problem) return *outcome.problem;
   if (!is_success(sink.head_.status)) {
     return Refusal(kStatus, cat("HTTP ", sink.head_.status, " for ", http.target, ": ",
-                                error_message(sink.body_)));
+                                error_message(sink.body_, secrets)));
+  }
+  if (sink.too_large_) {
+    return Refusal(kReplyTooLarge, cat(http.target, " is more than ", kBodySizeMax, " bytes"));
   }
   const auto parsed = json::parse(sink.body_, {.last_duplicate_wins = true});
   const json::Value* list = parsed && parsed->is_object() ? parsed->find("data") : nullptr;
@@ -179,7 +211,7 @@ Result<std::vector<std::string>> list_models(const Endpoint& endpoint, const Lim
   std::vector<std::string> ids;
   for (const json::Value& item : list->items()) {
     const json::Value* id = item.is_object() ? item.find("id") : nullptr;
-    if (id != nullptr && id->is_string()) ids.push_back(id->string());
+    if (id != nullptr && id->is_string()) ids.push_back(secrets.hidden(id->string()));
   }
   return ids;
 }

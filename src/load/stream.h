@@ -77,7 +77,8 @@ struct StreamRecord {
   int64_t answer_chars = 0, reasoning_chars = 0;  // code points
   std::vector<ToolCall> tool_calls{};
   /// Why this is no whole answer: LOAD-CONNECT, -TIMEOUT, -CLOSED, -HTTP-MALFORMED, -STATUS,
-  /// -STREAM-ERROR, -STREAM-TRUNCATED, -STREAM-MALFORMED, -NOT-STREAMED, -STOPPED, …
+  /// -REPLY-TOO-LARGE, -STREAM-ERROR, -STREAM-TRUNCATED, -STREAM-MALFORMED, -NOT-STREAMED,
+  /// -STOPPED, …
   std::optional<Refusal> problem{};
 
   [[nodiscard]] bool ok() const { return !problem.has_value(); }
@@ -86,6 +87,9 @@ struct StreamRecord {
 struct Limits {
   std::chrono::milliseconds connect{10'000};
   std::chrono::milliseconds request{1'800'000};  // from the connection to the end of the answer
+  // Far beyond any answer; what a server may make this process keep.
+  uint64_t answer_bytes = uint64_t{256} << 20;  // as they come from the socket
+  int64_t events = 1'000'000;
 };
 
 struct ChatRequest {
@@ -101,7 +105,8 @@ struct ChatRequest {
 /// The body that is sent: stream, and usage in the stream.
 [[nodiscard]] json::Value request_body(const ChatRequest& request);
 
-/// POST {path}/chat/completions. Blocks until the answer is whole or will never be.
+/// POST {path}/chat/completions. Blocks until the answer is whole or will never be. What the
+/// endpoint's headers hold is `***` wherever the answer repeats it, here and in list_models.
 [[nodiscard]] StreamRecord stream_chat(const Endpoint& endpoint, const ChatRequest& request,
                                        const Limits& limits, const Guard& guard);
 
