@@ -54,7 +54,8 @@ inline constexpr RefusalInfo kStoreDamaged{
     "STORE-DAMAGED", "Bytes were damaged on their way to or from the store, or in it.",
     "Publish again; if a stored file stays damaged, restore it from its source."};
 inline constexpr RefusalInfo kStoreNotFound{
-    "STORE-NOT-FOUND", "The bucket, the dataset or its revision does not exist, or is hidden.",
+    "STORE-NOT-FOUND",
+    "The folder, the bucket, the dataset or its revision does not exist, or is hidden.",
     "Check the name, make the bucket or dataset first, or use credentials that may see it."};
 inline constexpr RefusalInfo kStoreCredentialsMissing{
     "STORE-CREDENTIALS-MISSING", "The store needs a key or token and none was given.",

@@ -200,6 +200,12 @@ Result<Catalog> Catalog::open(std::string url, std::filesystem::path cache_folde
   Catalog catalog(std::move(url));
   TRY(store, publish::open_store(catalog.url_));
   catalog.store_ = std::move(store);
+  // An empty page would hide a misspelt path.
+  constexpr std::string_view kFile = "file://";
+  if (catalog.url_.starts_with(kFile) &&
+      !std::filesystem::is_directory(catalog.url_.substr(kFile.size()))) {
+    return Refusal(publish::kStoreNotFound, cat("`", catalog.url_, "`: there is no such folder"));
+  }
   if (!cache_folder.empty()) {
     catalog.cache_file_ = cache_file(cache_folder, catalog.url_);
     catalog.facts_ = load_facts(catalog.cache_file_, catalog.url_);

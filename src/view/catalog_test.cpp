@@ -39,6 +39,9 @@ TEST(Catalog, RefusesAStoreItCannotOpen) {
   const auto catalog = Catalog::open("ftp://x", "");
   ASSERT_FALSE(catalog);
   EXPECT_EQ(catalog.refusal().code, "STORE-URL");
+  const auto misspelt = Catalog::open("file:///nonexistent/store", "");
+  ASSERT_FALSE(misspelt);
+  EXPECT_EQ(misspelt.refusal().code, "STORE-NOT-FOUND");
 }
 
 TEST(Catalog, WithoutARunIndexEverythingIsExperimental) {

@@ -16,6 +16,7 @@ TestStore::TestStore() {
   std::string pattern = (fs::temp_directory_path() / "assay_view_XXXXXX").string();
   ENSURE(::mkdtemp(pattern.data()) != nullptr);
   folder_ = pattern;
+  fs::create_directory(store_folder());
 }
 
 TestStore::~TestStore() {
