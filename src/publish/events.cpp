@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "publish/refusals.h"
 #include "publish/shard.h"
@@ -112,6 +113,10 @@ Result<size_t> replay_events(const std::filesystem::path& feed, Store& store) {
       if (!file.path.ends_with(".parquet")) continue;
       TRY(bytes, store.get(file.path));
       if (!bytes) continue;
+      if (!sha256_hex(*bytes).starts_with(digest_in_name(file.path))) {
+        return Refusal(kStoreDamaged,
+                       cat("`", file.path, "`: not the bytes that its name promises"));
+      }
       const auto rows = each_piece(file.path, *bytes, [&](std::string_view lines) -> Status {
         if (std::fwrite(lines.data(), 1, lines.size(), out) != lines.size()) return failed();
         return {};

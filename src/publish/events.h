@@ -18,7 +18,8 @@ namespace assay::publish {
                                    std::string_view shard_bytes);
 
 /// Writes the feed anew from all shards of the store, in order of their paths; the old feed stays
-/// until the new one is whole. Returns the number of lines.
+/// until the new one is whole. Returns the number of lines. Refuses STORE-DAMAGED for a shard whose
+/// bytes are not those that its name promises.
 [[nodiscard]] Result<size_t> replay_events(const std::filesystem::path& feed, Store& store);
 
 }  // namespace assay::publish

@@ -36,6 +36,9 @@ struct NewShard {
 [[nodiscard]] std::string shard_path(const Envelope& envelope, std::string_view shard_bytes,
                                      size_t hash_digits = 8);
 
+/// "…-0123abcd.parquet": the digits of the digest, when there are 8 or 16; else empty.
+[[nodiscard]] std::string_view digest_in_name(std::string_view name);
+
 /// Every character outside [A-Za-z0-9-] becomes '-', lower case, '-' stripped at both ends, at most
 /// 50 characters.
 [[nodiscard]] std::string model_slug(std::string_view model);

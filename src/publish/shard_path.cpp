@@ -30,6 +30,16 @@ std::string shard_path(const Envelope& envelope, std::string_view shard_bytes, s
              sha256_hex(shard_bytes).substr(0, hash_digits), ".parquet");
 }
 
+std::string_view digest_in_name(std::string_view name) {
+  constexpr std::string_view kEnd = ".parquet";
+  if (!name.ends_with(kEnd)) return {};
+  name.remove_suffix(kEnd.size());
+  const size_t dash = name.rfind('-');
+  if (dash == std::string_view::npos) return {};
+  const std::string_view digits = name.substr(dash + 1);
+  return is_lower_hex(digits, 8) || is_lower_hex(digits, 16) ? digits : std::string_view();
+}
+
 const Cell& Shard::at(size_t column, size_t row) const {
   static const Cell null;
   const std::vector<Cell>& found = cells[column];

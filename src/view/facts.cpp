@@ -253,17 +253,6 @@ Result<Table> table_of(const publish::Shard& shard, bool list_rows,
   return table;
 }
 
-// "…-0123abcd.parquet": the digits of the digest, when there are 8 or 16.
-std::string_view digest_in_name(std::string_view name) {
-  constexpr std::string_view kEnd = ".parquet";
-  if (!name.ends_with(kEnd)) return {};
-  name.remove_suffix(kEnd.size());
-  const size_t dash = name.rfind('-');
-  if (dash == std::string_view::npos) return {};
-  const std::string_view digits = name.substr(dash + 1);
-  return is_lower_hex(digits, 8) || is_lower_hex(digits, 16) ? digits : std::string_view();
-}
-
 void leave_out(ShardFacts& facts, const Refusal& why) {
   facts.shown = false;
   facts.problem = mended_utf8(why.text());
@@ -326,7 +315,7 @@ ShardFacts read_facts(std::string_view name, std::string_view bytes) {
     read_columns(bytes, "no envelope in its footer", facts);
     return facts;
   }
-  const std::string_view digits = digest_in_name(name);
+  const std::string_view digits = publish::digest_in_name(name);
   if (!digits.empty() && !std::string_view(facts.sha256).starts_with(digits)) {
     leave_out(facts, Refusal(kShardName, cat("the digest of its bytes begins with ",
                                              facts.sha256.substr(0, digits.size()),

@@ -224,6 +224,19 @@ TEST_F(PublishRecord, TheFeedIsRebuiltFromTheShards) {
   EXPECT_EQ(replay.out, "");
   lines(replayed);
   EXPECT_EQ(replayed, live);
+  // Two shards that have changed places: neither is what its name promises, and the feed stays.
+  std::vector<fs::path> shards;
+  for (const auto& entry : fs::directory_iterator(folder_ / "store/data")) shards.push_back(entry);
+  ASSERT_EQ(shards.size(), 2u);
+  fs::rename(shards[0], folder_ / "aside");
+  fs::rename(shards[1], shards[0]);
+  fs::rename(folder_ / "aside", shards[1]);
+  const ProcessResult refused = run({"events", "replay", "--store", store_url()});
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_NE(refused.err.find("STORE-DAMAGED"), std::string::npos) << refused.err;
+  std::vector<std::string> after;
+  lines(after);
+  EXPECT_EQ(after, live);
 }
 
 TEST_F(PublishRecord, ACorrectionIsANewShardAndOneMoreEntry) {
