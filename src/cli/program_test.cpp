@@ -107,6 +107,13 @@ TEST_F(CliTest, NestedVerbsAndPositionals) {
   EXPECT_EQ(seen.arguments("FILE"), std::vector<std::string>{"x"});
 }
 
+TEST_F(CliTest, TextsOfOthersDoNotSteerTheTerminal) {
+  ASSERT_EQ(run({"show", "x"}), 8);
+  testing::internal::CaptureStderr();
+  seen.progress("a\x1b[31mb\r\tc\nd");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "tool show: a\\x1b[31mb\\x0d\tc\nd\n");
+}
+
 TEST_F(CliTest, RefusesWrongLinesByName) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"run"}, "USAGE-MISSING-FLAG: missing required --weights"},
