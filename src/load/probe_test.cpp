@@ -58,6 +58,14 @@ const Value& at(const Value& value, std::initializer_list<std::string_view> path
   return *here;
 }
 
+// An answer whose connection closes after its first pieces.
+Reply cut_short(const ChatQuestion& question) {
+  Reply cut = ChatModel::stream(question, {});
+  cut.pieces.resize(4);
+  cut.end = Reply::End::close;
+  return cut;
+}
+
 TEST(Probe, MeasuresAndSaysUnderWhichConditions) {
   ChatModel model([](const ChatQuestion&) { return spaced(); });
   const ProbeResult result = run_probe(options_for(model));
@@ -393,10 +401,7 @@ TEST(ProbeErrors, ABatchHasTheSameAllowance) {
 TEST(ProbeErrors, OtherFailuresAreNotAllowedForByIt) {
   ChatModel model({}, [](const ChatQuestion& question) -> std::optional<Reply> {
     if (question.index != 3) return std::nullopt;
-    Reply cut = ChatModel::stream(question, {});
-    cut.pieces.resize(4);
-    cut.end = Reply::End::close;
-    return cut;
+    return cut_short(question);
   });
   ProbeOptions options = options_for(model);
   options.max_error_rate = 0.9;
@@ -446,10 +451,7 @@ TEST(Probe, AServerThatDiesInTheMiddleAbortsWithItsLastWordsKept) {
 TEST(Probe, OneRunOfManyIsNoResult) {
   ChatModel model({}, [](const ChatQuestion& question) -> std::optional<Reply> {
     if (question.index < 3) return std::nullopt;
-    Reply cut = ChatModel::stream(question, {});
-    cut.pieces.resize(4);
-    cut.end = Reply::End::close;
-    return cut;
+    return cut_short(question);
   });
   ProbeOptions options = options_for(model);
   options.repeats = 20;
