@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/ensure.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/refusals.h"
 
@@ -273,22 +274,6 @@ json::Value refusal_json(const Refusal& refusal, int exit) {
       {{"ok", false}, {"refusal", refusal.code}, {"detail", refusal.detail}, {"exit", exit}});
 }
 
-namespace {
-// Text of other programs must not steer the terminal that it is shown on.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
-      out += cat("\\x", to_hex({&c, 1}));
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-}  // namespace
-
 int Invocation::refuse(const Refusal& refusal, int exit) const {
   if (json()) {
     print_json(refusal_json(refusal, exit));
@@ -336,7 +321,8 @@ int run_program(const Program& program, const std::vector<std::string>& argument
     if (as_json) {
       print_json(refusal_json(refusal, kUsage));
     } else {
-      std::cerr << program.name << ": " << refusal.text() << "\n\n" << program_help(program);
+      std::cerr << program.name << ": " << printable(refusal.text()) << "\n\n"
+                << program_help(program);
     }
     return flushed(program, kUsage);
   }
@@ -352,7 +338,7 @@ int run_program(const Program& program, const std::vector<std::string>& argument
     if (as_json) {
       print_json(refusal_json(*refusal, kUsage));
     } else {
-      std::cerr << invocation.name() << ": " << refusal->text() << "\n\n"
+      std::cerr << invocation.name() << ": " << printable(refusal->text()) << "\n\n"
                 << command_help(program, *command);
     }
     return flushed(program, kUsage);

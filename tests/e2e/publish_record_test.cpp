@@ -188,6 +188,19 @@ TEST_F(PublishRecord, WarningsAndUnreadableFilesAreLogEventsToo) {
   EXPECT_EQ(errors_only.err, "");
 }
 
+TEST_F(PublishRecord, AFileCannotWriteOnTheTerminalOrForgeALine) {
+  std::ofstream(folder_ / "envelope.json") << R"({"\u001b[2J\nERROR forged": 1})";
+  for (const char* format : {"", "text"}) {
+    std::vector<std::string> arguments = {"validate", "envelope.json"};
+    if (*format != '\0') arguments.insert(arguments.end(), {"--log-format", format});
+    const ProcessResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_NE(result.err.find("\\x1b[2J\\x0aERROR forged"), std::string::npos) << result.err;
+    EXPECT_EQ(result.err.find('\x1b'), std::string::npos);
+    EXPECT_EQ(result.err.find("\nERROR"), std::string::npos);
+  }
+}
+
 TEST_F(PublishRecord, TwiceIsOnce) {
   const ProcessResult first = publish();
   ASSERT_EQ(first.exit_code, 0) << first.err;

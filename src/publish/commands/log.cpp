@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace assay::publish {
@@ -53,7 +54,7 @@ void Log::write(Level level, std::string_view text, std::string_view code) const
   if (invocation_->quiet() && level < Level::error) return;
   if (form_ == Form::text) {
     std::cerr << cat(time_now(), " ", name_of(level), " ", invocation_->name(), ": ", code,
-                     code.empty() ? "" : ": ", text, "\n");
+                     code.empty() ? "" : ": ", printable_line(text), "\n");
     return;
   }
   json::Value facts = json::Value::object();
@@ -70,13 +71,14 @@ void Log::write_json(Level level, json::Value facts, std::string_view text) cons
 
 bool Log::problems(std::string_view file, const std::vector<Problem>& problems) const {
   if (form_ == Form::progress && !problems.empty())
-    std::cerr << cat(invocation_->name(), ": ", file, ":\n");
+    std::cerr << cat(invocation_->name(), ": ", printable_line(file), ":\n");
   bool failed = false;
   for (const Problem& problem : problems) {
     failed = failed || !problem.is_warning();
     const Level level = problem.is_warning() ? Level::warning : Level::error;
     if (form_ == Form::progress) {
-      std::cerr << cat("  - ", problem.code, " ", problem.message, " (at ", problem.path, ")\n");
+      const std::string text = cat(problem.message, " (at ", problem.path, ")");
+      std::cerr << cat("  - ", problem.code, " ", printable_line(text), "\n");
     } else if (level < least_ || (invocation_->quiet() && level < Level::error)) {
       continue;
     } else if (form_ == Form::text) {
