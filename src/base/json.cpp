@@ -291,7 +291,7 @@ class Builder {
     std::unique_ptr<std::unordered_map<std::string, size_t>> index{};  // of many members
   };
   static constexpr size_t kNone = static_cast<size_t>(-1);
-  static constexpr size_t kIndexFrom = 24;  // above this many members a hash index pays
+  static constexpr size_t kIndexFrom = 64;  // above this many members a hash index pays
 
   // Position in members_ of the open object's member with this key.
   size_t find(Frame& frame, std::string_view wanted) {
@@ -500,10 +500,11 @@ Result<std::vector<Value>> parse_file(const std::filesystem::path& path, uint64_
     return Refusal(kFileTooLarge, cat("`", path.string(), "` has ", size, " bytes, at most ",
                                       size_max, " are read"));
   }
-  // A file that can be held is read whole and decoded in place. A larger one, or one that does not
-  // say its size (a pipe), is read in pieces.
+  // A file that can be held is read whole and decoded in place: where all of it is kept, its values
+  // are a multiple of its text. A large one that is mostly read over, or one that does not say its
+  // size (a pipe), is read in pieces.
   constexpr uint64_t kHeldMax = uint64_t{24} << 20;
-  if (size > 0 && size <= kHeldMax) {
+  if (size > 0 && (size <= kHeldMax || options.skip_members.empty())) {
     // NULs end the parser's input and are room for its last sixteen bytes.
     std::string text(size + 32, '\0');
     const size_t got = std::fread(text.data(), 1, size, file.get());

@@ -42,18 +42,25 @@ const json::Value* dig(const json::Value& value, std::initializer_list<std::stri
 
 namespace {
 
-// Top-level fields in schema order, as far as an envelope of ours can carry them.
-constexpr std::string_view kOrder[] = {
-    "schema_version",   "timestamp", "git_sha",    "trigger",
-    "pr_number",        "suite",     "model",      "model_revision",
-    "quantization",     "seed",      "gen_kwargs", "campaign",
-    "cell_status",      "context",   "env_class",  "concurrency",
-    "reasoning_effort", "serving",   "system",     "errors",
-    "regime",           "cache",     "provenance", "control"};
+// The head, whose fields are put once each and in schema order.
+class Head {
+ public:
+  Head() { members_.reserve(24); }
+  void put(std::string_view key, json::Value value) {
+    members_.emplace_back(std::string(key), std::move(value));
+  }
+  template <class T>
+  void put_known(std::string_view key, const std::optional<T>& value) {
+    if (value) put(key, *value);
+  }
+  void put_object(std::string_view key, json::Value value) {
+    if (value.is_object() && !value.members().empty()) put(key, std::move(value));
+  }
+  [[nodiscard]] json::Value take() { return json::Value::object(std::move(members_)); }
 
-void put_object(json::Value& head, std::string_view key, json::Value value) {
-  if (value.is_object() && !value.members().empty()) head.set(key, std::move(value));
-}
+ private:
+  std::vector<json::Member> members_;
+};
 
 // Paths under a home folder lose the part that names a person.
 void cut_home(std::string& text) {
@@ -72,6 +79,7 @@ void cut_home(std::string& text) {
 
 void cut_homes(json::Value& value) {
   if (value.is_string()) {
+    if (value.string().find_first_of("/\\") == std::string::npos) return;
     std::string text = value.string();
     cut_home(text);
     if (text != value.string()) value = json::Value(std::move(text));
@@ -105,54 +113,52 @@ Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile&
   Envelope envelope;
   envelope.results = finite_rows(std::move(draft.results), draft.errors);
   envelope.control_of_next = draft.control_of_next;
-  json::Value head = json::Value::object();
-  head.set("schema_version", "1");
+  Head head;
+  head.put("schema_version", "1");
   std::optional<std::string> time_source = draft.timestamp_source;
   if (context.timestamp) {
-    head.set("timestamp", *context.timestamp);
+    head.put("timestamp", *context.timestamp);
     time_source.reset();
   } else if (draft.timestamp) {
-    head.set("timestamp", *draft.timestamp);
+    head.put("timestamp", *draft.timestamp);
   } else {
-    head.set("timestamp", format_utc(file.mtime_seconds));
+    head.put("timestamp", format_utc(file.mtime_seconds));
     time_source = "mtime";
   }
-  head.set("git_sha", context.git_sha);
-  head.set("trigger", context.trigger);
-  if (context.pr_number) head.set("pr_number", *context.pr_number);
-  head.set("suite", context.suite);
+  head.put("git_sha", context.git_sha);
+  head.put("trigger", context.trigger);
+  head.put_known("pr_number", context.pr_number);
+  head.put("suite", context.suite);
   const std::optional<std::string>& model = context.model ? context.model : draft.model;
   if (!model || model->empty()) {
     if (!context.allow_unknown_model) {
       return Refusal(kConvertModelUnknown, cat("`", file.path.string(), "` names no model"));
     }
-    head.set("model", "unknown");
+    head.put("model", "unknown");
   } else {
-    head.set("model", *model);
+    head.put("model", *model);
   }
-  if (draft.model_revision) head.set("model_revision", *draft.model_revision);
-  if (draft.quantization) head.set("quantization", *draft.quantization);
-  if (draft.seed) head.set("seed", *draft.seed);
-  put_object(head, "gen_kwargs", std::move(draft.gen_kwargs));
-  put_object(head, "campaign",
-             context.campaign.is_object() ? context.campaign : std::move(draft.campaign));
-  if (draft.cell_status) head.set("cell_status", *draft.cell_status);
-  put_object(head, "context", std::move(draft.context));
-  const std::optional<std::string>& env_class =
-      context.env_class ? context.env_class : draft.env_class;
-  if (env_class) head.set("env_class", *env_class);
+  head.put_known("model_revision", draft.model_revision);
+  head.put_known("quantization", draft.quantization);
+  head.put_known("seed", draft.seed);
+  head.put_object("gen_kwargs", std::move(draft.gen_kwargs));
+  head.put_object("campaign",
+                  context.campaign.is_object() ? context.campaign : std::move(draft.campaign));
+  head.put_known("cell_status", draft.cell_status);
+  head.put_object("context", std::move(draft.context));
+  head.put_known("env_class", context.env_class ? context.env_class : draft.env_class);
   const std::optional<int64_t> concurrency =
       context.concurrency ? context.concurrency : draft.concurrency;
-  if (concurrency) head.set("concurrency", *concurrency);
-  if (context.reasoning_effort) head.set("reasoning_effort", *context.reasoning_effort);
-  put_object(head, "serving",
-             context.serving.is_object() ? context.serving : std::move(draft.serving));
+  head.put_known("concurrency", concurrency);
+  head.put_known("reasoning_effort", context.reasoning_effort);
+  head.put_object("serving",
+                  context.serving.is_object() ? context.serving : std::move(draft.serving));
   json::Value system = context.system;
   if (draft.system.is_object()) {
     for (const auto& [key, value] : draft.system.members()) system.set(key, value);
   }
-  head.set("system", std::move(system));
-  head.set("errors", json::Value::array_of(draft.errors));
+  head.put("system", std::move(system));
+  head.put("errors", json::Value::array_of(draft.errors));
   if (draft.regime.is_object()) {
     if (context.max_tokens && draft.regime.find("max_tokens") == nullptr) {
       draft.regime.set("max_tokens", *context.max_tokens);
@@ -161,18 +167,14 @@ Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile&
       draft.regime.set("concurrency", *concurrency);
     }
   }
-  put_object(head, "regime", std::move(draft.regime));
-  put_object(head, "cache", std::move(draft.cache));
-  put_object(head, "provenance", std::move(draft.provenance));
-  put_object(head, "control", std::move(draft.control));
+  head.put_object("regime", std::move(draft.regime));
+  head.put_object("cache", std::move(draft.cache));
+  head.put_object("provenance", std::move(draft.provenance));
+  head.put_object("control", std::move(draft.control));
+  envelope.head = head.take();
 
-  mask_secrets(head);
-  cut_homes(head);
-  for (const std::string_view key : kOrder) {
-    if (json::Value* value = head.find(key)) {
-      envelope.head.members().emplace_back(std::string(key), std::move(*value));
-    }
-  }
+  mask_secrets(envelope.head);
+  cut_homes(envelope.head);
   for (ResultRow& row : envelope.results) {
     if (time_source) row.tag("timestamp_source", *time_source);
     for (const auto& [key, text] : context.tags) {

@@ -52,6 +52,7 @@ Draft convert_object(const json::Value& run) {
   const bool answered = is_answer(answer);
   const bool called = calls == nullptr || has_valid_call(*calls);
   const bool on_topic = answered && shares_content_word(answer->string());
+  draft.results.reserve(4);
   add_row(draft, name, "score", "bool", answered && called && on_topic ? 1.0 : 0.0);
   const auto latency = number_of(run.find("latency"));
   add_row(draft, name, "latency", "seconds", latency);
@@ -59,6 +60,7 @@ Draft convert_object(const json::Value& run) {
   add_row(draft, name, "steps", "count", number_of(run.find("steps")));
   for (ResultRow& row : draft.results) {
     row.duration_seconds = latency;
+    row.tags.reserve(4);
     row.tag("answer_chars",
             cat(answer != nullptr && answer->is_string() ? answer->string().size() : 0));
     if (calls != nullptr && calls->is_array()) {

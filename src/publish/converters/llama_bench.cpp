@@ -289,6 +289,7 @@ Draft draft_of(const std::string& model, const std::vector<const Record*>& recor
     } else if (const auto text = text_of(record->fields->find("avg_ns"))) {
       if (const auto parsed = parse_double(*text)) row->duration_seconds = *parsed / 1e9;
     }
+    row->tags.reserve(24);
     row->tag("rate_basis", "compute_only");
     row->tag("measures", "compute_only");
     if (record->deviation) row->tag("stddev_ts", *record->deviation);

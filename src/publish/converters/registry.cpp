@@ -101,29 +101,64 @@ const std::vector<Kind>& kinds() {
 }
 
 // Where the file has NaN or Infinity for a figure: such a figure is left out, and said to be.
-void find_non_finite(const json::Value& value, const std::string& path,
-                     std::vector<std::string>& found) {
-  if (value.is_object()) {
-    for (const auto& [key, member] : value.members())
-      find_non_finite(member, json::path_of(path, key), found);
-  } else if (value.is_array()) {
-    for (size_t i = 0; i < value.items().size(); ++i)
-      find_non_finite(value.items()[i], json::path_of(path, i), found);
-  } else if (value.is_number() && value.literal().find_first_of("NI") != std::string::npos) {
-    found.push_back(cat(path, " is ", value.literal(), ", left out"));
+class NonFiniteFigures {
+ public:
+  void look(const json::Value& value) {
+    if (value.is_number()) {
+      if (is_finite(value.literal())) return;
+      if (++count_ <= kNamed) found_.push_back(cat(path(), " is ", value.literal(), ", left out"));
+    } else if (value.is_object()) {
+      steps_.emplace_back();
+      for (const auto& [key, member] : value.members()) {
+        steps_.back().key = &key;
+        look(member);
+      }
+      steps_.pop_back();
+    } else if (value.is_array()) {
+      steps_.emplace_back();
+      for (size_t i = 0; i < value.items().size(); ++i) {
+        steps_.back().index = i;
+        look(value.items()[i]);
+      }
+      steps_.pop_back();
+    }
   }
-}
+
+  [[nodiscard]] std::vector<std::string> take() {
+    if (count_ > kNamed)
+      found_.push_back(cat(count_ - kNamed, " more figures are no finite numbers, left out"));
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr size_t kNamed = 20;
+  struct Step {  // into a member, or into an item
+    const std::string* key = nullptr;
+    size_t index = 0;
+  };
+
+  // "NaN", "Infinity", "-Infinity"; a literal that overflows is a number all the same.
+  static bool is_finite(const std::string& literal) {
+    const char first = literal[literal.size() > 1 && literal[0] == '-' ? 1 : 0];
+    return first != 'N' && first != 'I';
+  }
+  // Made only for what is found: the walk sees every value of the file.
+  [[nodiscard]] std::string path() const {
+    std::string text;
+    for (const Step& step : steps_)
+      text = step.key != nullptr ? json::path_of(text, *step.key) : json::path_of(text, step.index);
+    return text;
+  }
+
+  std::vector<Step> steps_;
+  std::vector<std::string> found_;
+  size_t count_ = 0;
+};
 
 std::vector<std::string> non_finite_figures(const ToolFile& file) {
-  constexpr size_t kNamed = 20;
-  std::vector<std::string> found;
-  for (const json::Value& value : file.values) find_non_finite(value, "", found);
-  if (found.size() > kNamed) {
-    const size_t more = found.size() - kNamed;
-    found.resize(kNamed);
-    found.push_back(cat(more, " more figures are no finite numbers, left out"));
-  }
-  return found;
+  NonFiniteFigures figures;
+  for (const json::Value& value : file.values) figures.look(value);
+  return figures.take();
 }
 
 Result<std::vector<Envelope>> convert_file(const ToolFile& file, std::string_view kind,
