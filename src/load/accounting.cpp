@@ -190,13 +190,12 @@ void check_timings(const StreamRecord& record, RunFigures& out) {
     out.remarks.push_back(cat("implausible timings: predicted_n ", *timings.predicted_n, " for ",
                               *usage.completion_tokens, " tokens"));
   }
-  if (timings.prompt_ms && (later_than(*timings.prompt_ms, out.ttft_s) || *timings.prompt_ms < 0)) {
+  if (timings.prompt_ms && later_than(*timings.prompt_ms, out.ttft_s)) {
     out.remarks.push_back(cat("implausible timings: prompt_ms ", *timings.prompt_ms,
                               ", but the first token came after ",
                               format_fixed(out.ttft_s.value_or(0) * 1000, 1), " ms"));
   }
-  if (timings.predicted_ms &&
-      (later_than(*timings.predicted_ms, out.total_s) || *timings.predicted_ms < 0)) {
+  if (timings.predicted_ms && later_than(*timings.predicted_ms, out.total_s)) {
     out.remarks.push_back(cat("implausible timings: predicted_ms ", *timings.predicted_ms,
                               ", but the answer took ",
                               format_fixed(out.total_s.value_or(0) * 1000, 1), " ms"));

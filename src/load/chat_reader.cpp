@@ -1,6 +1,7 @@
 #include "load/chat_reader.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "load/refusals.h"
@@ -124,26 +125,60 @@ bool ChatReader::take(const SseEvent& event, Stamp at) {
   return true;
 }
 
+// A count of the server's own; one that cannot be is kept as the record's `impossible`.
+std::optional<int64_t> ChatReader::count(const json::Value* value, std::string_view name) {
+  if (const auto number = count_of(value)) return number;
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  const auto number = number_of(value);
+  // "8.0" is not taken for a count, and no fault either.
+  const bool possible = number && *number >= 0 && *number <= static_cast<double>(kCountMax) &&
+                        *number == std::floor(*number);
+  if (!possible && !record_.impossible) {
+    record_.impossible =
+        cat("`", name, "` is ", shortened(value->literal()), ", which is no count");
+  }
+  return std::nullopt;
+}
+
+// A time or a rate of the server's own.
+std::optional<double> ChatReader::amount(const json::Value* value, std::string_view name) {
+  const auto number = number_of(value);
+  if (!number || *number >= 0) return number;
+  if (!record_.impossible) {
+    record_.impossible =
+        cat("`", name, "` is ", shortened(value->literal()), ", at least 0 is possible");
+  }
+  return std::nullopt;
+}
+
 void ChatReader::take_counts(const json::Value& body) {
   running_count_.reset();
   if (const json::Value* usage = body.find("usage"); usage != nullptr && usage->is_object()) {
-    keep(record_.usage.prompt_tokens, count_of(usage->find("prompt_tokens")));
-    keep(record_.usage.completion_tokens, count_of(usage->find("completion_tokens")));
+    keep(record_.usage.prompt_tokens, count(usage->find("prompt_tokens"), "usage.prompt_tokens"));
+    running_count_ = count(usage->find("completion_tokens"), "usage.completion_tokens");
+    keep(record_.usage.completion_tokens, running_count_);
     keep(record_.usage.cached_tokens,
-         count_of(member(usage->find("prompt_tokens_details"), "cached_tokens")));
+         count(member(usage->find("prompt_tokens_details"), "cached_tokens"),
+               "usage.prompt_tokens_details.cached_tokens"));
     keep(record_.usage.reasoning_tokens,
-         count_of(member(usage->find("completion_tokens_details"), "reasoning_tokens")));
-    running_count_ = count_of(usage->find("completion_tokens"));
+         count(member(usage->find("completion_tokens_details"), "reasoning_tokens"),
+               "usage.completion_tokens_details.reasoning_tokens"));
+    const auto total = count(usage->find("total_tokens"), "usage.total_tokens");
+    if (running_count_) record_.usage.total_tokens = total;
   }
   if (const json::Value* timings = body.find("timings");
       timings != nullptr && timings->is_object()) {
     if (!record_.timings) record_.timings.emplace();
-    keep(record_.timings->prompt_n, count_of(timings->find("prompt_n")));
-    keep(record_.timings->cache_n, count_of(timings->find("cache_n")));
-    keep(record_.timings->predicted_n, count_of(timings->find("predicted_n")));
-    keep(record_.timings->prompt_ms, number_of(timings->find("prompt_ms")));
-    keep(record_.timings->predicted_ms, number_of(timings->find("predicted_ms")));
-    if (!running_count_) running_count_ = count_of(timings->find("predicted_n"));
+    const auto predicted = count(timings->find("predicted_n"), "timings.predicted_n");
+    keep(record_.timings->prompt_n, count(timings->find("prompt_n"), "timings.prompt_n"));
+    keep(record_.timings->cache_n, count(timings->find("cache_n"), "timings.cache_n"));
+    keep(record_.timings->predicted_n, predicted);
+    keep(record_.timings->prompt_ms, amount(timings->find("prompt_ms"), "timings.prompt_ms"));
+    keep(record_.timings->predicted_ms,
+         amount(timings->find("predicted_ms"), "timings.predicted_ms"));
+    for (const char* rate : {"prompt_per_second", "predicted_per_second"})
+      amount(timings->find(rate), cat("timings.", rate));
+    if (!running_count_) running_count_ = predicted;
   }
   if (const json::Value* model = body.find("model");
       model != nullptr && model->is_string() && !model->string().empty()) {

@@ -35,6 +35,8 @@ class ChatReader {
   void take_choice(const json::Value& choice, Stamp at);
   void take_tool_calls(const json::Value& calls);
   void take_counts(const json::Value& body);
+  std::optional<int64_t> count(const json::Value* value, std::string_view name);
+  std::optional<double> amount(const json::Value* value, std::string_view name);
   std::optional<int64_t> tokens_of(const json::Value& choice) const;
 
   StreamRecord& record_;

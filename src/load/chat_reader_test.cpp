@@ -93,13 +93,45 @@ TEST(ChatReader, CountsThatNobodyCanHaveCountedAreNoCounts) {
                                                     {"completion_tokens", INT64_MAX}})}})));
   EXPECT_FALSE(record.usage.prompt_tokens);
   EXPECT_FALSE(record.usage.completion_tokens);
+  EXPECT_EQ(record.impossible, "`usage.prompt_tokens` is 9223372036854775807, which is no count");
 }
 
 TEST(ChatReader, NegativeOrFractionalCountsAreNoCounts) {
-  const StreamRecord record = read_stream(event(Value::object(
-      {{"usage", Value::object({{"prompt_tokens", -3}, {"completion_tokens", 1.5}})}})));
-  EXPECT_FALSE(record.usage.prompt_tokens);
-  EXPECT_FALSE(record.usage.completion_tokens);
+  const auto impossible = [](const char* body) {
+    const StreamRecord record = read_stream(event(*json::parse(body)));
+    EXPECT_FALSE(record.usage.prompt_tokens) << body;
+    EXPECT_FALSE(record.usage.completion_tokens) << body;
+    return record.impossible.value_or("");
+  };
+  // The first one is named.
+  EXPECT_EQ(impossible(R"({"usage":{"prompt_tokens":-3,"completion_tokens":1.5}})"),
+            "`usage.prompt_tokens` is -3, which is no count");
+  EXPECT_EQ(impossible(R"({"usage":{"completion_tokens":1.5}})"),
+            "`usage.completion_tokens` is 1.5, which is no count");
+  EXPECT_EQ(impossible(R"({"timings":{"predicted_n":-1}})"),
+            "`timings.predicted_n` is -1, which is no count");
+  // Not to be counted with, and nothing that could not be.
+  for (const char* body :
+       {R"({"usage":{"completion_tokens":8.0}})", R"({"usage":{"completion_tokens":"8"}})",
+        R"({"usage":null})", R"({"usage":{"completion_tokens":null,"prompt_tokens":[]}})"}) {
+    EXPECT_EQ(impossible(body), "") << body;
+  }
+}
+
+TEST(ChatReader, TimesAndRatesBelowZeroCannotBe) {
+  const auto impossible = [](const char* timings) {
+    const StreamRecord record =
+        read_stream(event(Value::object({{"timings", *json::parse(timings)}})));
+    return record.impossible.value_or("");
+  };
+  EXPECT_EQ(impossible(R"({"predicted_ms":-5.25})"),
+            "`timings.predicted_ms` is -5.25, at least 0 is possible");
+  for (const char* key : {"prompt_ms", "prompt_per_second", "predicted_per_second"}) {
+    EXPECT_EQ(impossible(cat("{\"", key, "\":-1}").c_str()),
+              cat("`timings.", key, "` is -1, at least 0 is possible"));
+    EXPECT_EQ(impossible(cat("{\"", key, "\":0}").c_str()), "");
+    EXPECT_EQ(impossible(cat("{\"", key, "\":null}").c_str()), "");
+  }
 }
 
 std::string counted(const std::string& text, int64_t running) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "load/claims.h"
 #include "load/probe_state.h"
 #include "load/prompt.h"
 #include "load/refusals.h"
@@ -105,7 +106,9 @@ struct Probe::State : ProbeState {
     MeasuredRun run;
     for (int attempt = 0;; ++attempt) {
       run.variant = next_variant++;
-      run.record = stream_chat(options.endpoint, make(run.variant), options.limits, guard());
+      const ChatRequest asked = make(run.variant);
+      run.max_tokens = asked.max_tokens;
+      run.record = stream_chat(options.endpoint, asked, options.limits, guard());
       run.attempts.push_back({.http_status = run.record.http_status,
                               .problem = run.record.problem ? run.record.problem->text() : "",
                               .retry_after_s = run.record.retry_after});
@@ -161,6 +164,10 @@ struct Probe::State : ProbeState {
       return stop(CellStatus::failed, *run.problem);
     }
     const RunFigures& figures = run.figures;
+    if (const auto why = impossible_claim(record, figures, run.max_tokens)) {
+      run.problem = Refusal(kImpossible, *why);
+      return stop(CellStatus::failed, *run.problem);
+    }
     const bool counted = figures.prompt_tokens && figures.completion_tokens &&
                          figures.completion_source != TokenSource::chunks;
     if (options.require_usage && !counted) {

@@ -75,7 +75,8 @@ struct Attempt {
 };
 
 struct MeasuredRun {
-  int64_t variant = 0;  // number of the prompt
+  int64_t variant = 0;     // number of the prompt
+  int64_t max_tokens = 0;  // most new tokens that the request asked for
   std::vector<Attempt> attempts{};
   StreamRecord record{};  // of the last attempt
   RunFigures figures{};

@@ -548,6 +548,63 @@ TEST(Probe, AnotherModelInTheAnswerFails) {
   EXPECT_EQ(code_of(result), kModelMismatch.code);
 }
 
+// One more than was asked for, in the answer with this number: the first request, a prompt's
+// calibration, a warm-up, a measured run, a batch.
+TEST(Probe, MoreTokensThanWereAskedForAreNoSuccessWhereverTheyAreClaimed) {
+  for (const int64_t lie : {0, 1, 3, 4, 7}) {
+    ChatModel model([lie](const ChatQuestion& question) {
+      ChatAnswer answer = spaced();
+      if (question.index == lie) answer.completion_tokens = question.max_tokens + 1;
+      return answer;
+    });
+    ProbeOptions options = options_for(model);
+    options.prompt_tokens = 256;
+    options.width = 2;
+    const ProbeResult result = run_probe(std::move(options));
+    EXPECT_EQ(result.status, CellStatus::failed) << lie;
+    EXPECT_EQ(code_of(result), kImpossible.code) << lie;
+    EXPECT_EQ(result.problem->detail,
+              lie == 1 ? "the server claims 2 completion tokens, at most 1 were asked for"
+                       : "the server claims 9 completion tokens, at most 8 were asked for")
+        << lie;
+    EXPECT_FALSE(result.median("cumulative_tok_s")) << lie;
+    EXPECT_EQ(at(result.document, {"reason"}).string(), result.problem->text()) << lie;
+  }
+}
+
+TEST(Probe, AllTheTokensThatWereAskedForAreNoClaimTooMany) {
+  ChatModel model([](const ChatQuestion& question) {
+    ChatAnswer answer = spaced();
+    answer.answer_tokens = 3;  // chunks of several tokens
+    answer.completion_tokens = question.max_tokens;
+    return answer;
+  });
+  const ProbeResult result = run_probe(options_for(model));
+  EXPECT_EQ(result.status, CellStatus::success) << code_of(result);
+}
+
+TEST(Probe, CachedTokensBeyondThePromptFailUnderASharedPrefixToo) {
+  ChatModel model([](const ChatQuestion& question) {
+    ChatAnswer answer = spaced();
+    answer.cached_tokens = question.words + 1;
+    return answer;
+  });
+  ProbeOptions options = options_for(model);
+  options.shared_prefix = true;
+  EXPECT_EQ(code_of(run_probe(std::move(options))), kImpossible.code);
+}
+
+TEST(Probe, TimesBelowZeroAreNoSuccess) {
+  ChatModel model([](const ChatQuestion&) {
+    ChatAnswer answer = spaced();
+    answer.timings = Value::object({{"prompt_ms", 1.5}, {"predicted_ms", -2}});
+    return answer;
+  });
+  const ProbeResult result = run_probe(options_for(model));
+  EXPECT_EQ(result.status, CellStatus::failed);
+  EXPECT_EQ(code_of(result), kImpossible.code);
+}
+
 TEST(Probe, WithoutUsageItIsUnsupportedUnlessChunksAreAllowed) {
   ChatModel model([](const ChatQuestion&) { return ChatAnswer{.usage = false, .pause = 4ms}; });
   const ProbeResult strict = run_probe(options_for(model));

@@ -72,6 +72,10 @@ inline constexpr RefusalInfo kCachedTokens{
 inline constexpr RefusalInfo kNoUsage{
     "LOAD-NO-USAGE", "The server reports no token counts.",
     "Turn usage reporting on; --allow-chunk-counts takes chunks for tokens and says so."};
+inline constexpr RefusalInfo kImpossible{
+    "LOAD-IMPOSSIBLE-CLAIM", "The server claims about its answer what cannot be.",
+    "Look at how the server counts and what it was started with; figures made from such counts "
+    "would be false."};
 inline constexpr RefusalInfo kNoTokens{"LOAD-NO-TOKENS", "A run produced no token.",
                                        "Check the model, its chat template and --max-tokens."};
 inline constexpr RefusalInfo kTooManyRequests{
@@ -167,6 +171,7 @@ inline constexpr const RefusalInfo* kLoadRefusals[] = {&kUrl,
                                                        &kAdmission,
                                                        &kCachedTokens,
                                                        &kNoUsage,
+                                                       &kImpossible,
                                                        &kNoTokens,
                                                        &kTooManyRequests,
                                                        &kErrorRate,

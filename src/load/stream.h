@@ -43,6 +43,7 @@ struct Usage {
   std::optional<int64_t> completion_tokens{};  // reasoning included
   std::optional<int64_t> reasoning_tokens{};
   std::optional<int64_t> cached_tokens{};  // prompt_tokens_details.cached_tokens
+  std::optional<int64_t> total_tokens{};   // of the event that gave the completion tokens
 };
 
 /// llama.cpp's own account, in the same event as usage.
@@ -70,6 +71,8 @@ struct StreamRecord {
   int64_t comments = 0;                  // keep-alive lines
   Usage usage{};
   std::optional<ServerTimings> timings{};
+  /// The first statement that no count, time or rate can be: "usage.prompt_tokens is -3".
+  std::optional<std::string> impossible{};
   std::optional<std::string> model{};   // the model that the answer names
   std::optional<std::string> server{};  // the Server header
   std::optional<std::string> finish_reason{};

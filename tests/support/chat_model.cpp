@@ -82,9 +82,10 @@ Reply ChatModel::stream(const ChatQuestion& question, const ChatAnswer& answer) 
   out.pieces.back().pause = {};
   if (answer.usage) {
     const int64_t prompt = answer.prompt_tokens.value_or(question.words);
+    const int64_t completion = answer.completion_tokens.value_or(tokens);
     Value usage = Value::object({{"prompt_tokens", prompt},
-                                 {"completion_tokens", tokens},
-                                 {"total_tokens", prompt + tokens}});
+                                 {"completion_tokens", completion},
+                                 {"total_tokens", prompt + completion}});
     if (answer.cached_tokens) {
       usage.set("prompt_tokens_details", Value::object({{"cached_tokens", *answer.cached_tokens}}));
     }

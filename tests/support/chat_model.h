@@ -23,9 +23,10 @@ struct ChatAnswer {
   int64_t reasoning_tokens = 0;  // come first, one a chunk
   int64_t answer_tokens = 8;     // one a chunk, at most max_tokens in all
   bool usage = true;
-  std::optional<int64_t> cached_tokens{};  // in prompt_tokens_details
-  std::optional<int64_t> prompt_tokens{};  // instead of the words counted
-  std::string finish_reason{};             // "" : length when max_tokens was reached, else stop
+  std::optional<int64_t> cached_tokens{};      // in prompt_tokens_details
+  std::optional<int64_t> prompt_tokens{};      // instead of the words counted
+  std::optional<int64_t> completion_tokens{};  // instead of the tokens sent
+  std::string finish_reason{};                 // "" : length when max_tokens was reached, else stop
   Nanoseconds first_pause{}, pause{};
   json::Value timings{};  // put beside usage, or null
 };
