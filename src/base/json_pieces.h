@@ -3,8 +3,8 @@
 //
 // Reading over is a check of the grammar and nothing else (the library's events for the same bytes
 // cost several times as much), so that a file of which a kilobyte in a hundred megabytes is kept is
-// read about as fast as memory delivers it. It accepts exactly what json::parse accepts, except
-// that keys may stand twice in what is read over.
+// read about as fast as memory delivers it. It accepts exactly what json::parse accepts
+// (NaN and Infinity if asked for), except that keys may stand twice in what is read over.
 // Threads  not safe. The file must outlive the stream.
 #pragma once
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 #include "base/ensure.h"
@@ -156,6 +157,14 @@ std::string_view trim(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
+    uint64_t eight = 0;
+    if (text.size() - i >= sizeof eight) {
+      std::memcpy(&eight, text.data() + i, sizeof eight);
+      if ((eight & 0x8080808080808080) == 0) {  // ASCII
+        i += sizeof eight;
+        continue;
+      }
+    }
     char32_t c = 0;
     const size_t length = decode(text, i, c);
     if (length == 0) return false;
