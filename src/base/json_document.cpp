@@ -86,6 +86,11 @@ Value Node::to_value() const {
   return {};
 }
 
+bool is_non_finite(std::string_view literal) {
+  const size_t sign = literal.starts_with('-') ? 1 : 0;
+  return literal.size() > sign && (literal[sign] == 'N' || literal[sign] == 'I');
+}
+
 // Makes the entries of a document from RapidJSON's events.
 class DocumentReader {
  public:
@@ -120,8 +125,12 @@ class DocumentReader {
   bool Null() { return scalar(Kind::null, {}, 0); }
   bool Bool(bool value) { return scalar(Kind::boolean, {}, value ? 1 : 0); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
-    problem = problem_of_number({text, size});
-    return !problem && scalar(Kind::number, text, size);
+    if (is_non_finite({text, size})) {
+      problem = problem_of_number({text, size});
+      if (problem) return false;
+      document_.has_non_finite_ = document_.has_non_finite_ || !reading_over();
+    }
+    return scalar(Kind::number, text, size);
   }
   bool String(const char* text, rapidjson::SizeType size, bool) {
     problem = problem_of_string({text, size});

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,6 +95,11 @@ class Items {
  public:
   class Iterator {
    public:
+    using iterator_category = std::input_iterator_tag;
+    using difference_type = std::ptrdiff_t;
+    using value_type = Node;
+    using pointer = void;
+    using reference = Node;
     [[nodiscard]] Node operator*() const { return Node(at_); }
     Iterator& operator++() {
       at_ += at_->span;
@@ -129,6 +135,11 @@ class Members {
  public:
   class Iterator {
    public:
+    using iterator_category = std::input_iterator_tag;
+    using difference_type = std::ptrdiff_t;
+    using value_type = std::pair<std::string_view, Node>;
+    using pointer = void;
+    using reference = value_type;
     [[nodiscard]] std::pair<std::string_view, Node> operator*() const {
       return {{at_->text, at_->size}, Node(at_ + 1)};
     }
@@ -163,6 +174,9 @@ class Members {
   size_t size_ = 0;
 };
 
+/// Whether a number's source text is NaN, Infinity or -Infinity.
+[[nodiscard]] bool is_non_finite(std::string_view literal);
+
 struct ReadOptions {
   int depth_max = 256;           // objects and arrays inside one another
   bool allow_non_finite = true;  // NaN, Infinity, -Infinity as numbers
@@ -185,12 +199,15 @@ class Document {
   Document& operator=(Document&&) noexcept = default;
 
   [[nodiscard]] Items values() const;
+  /// Whether a number in what is kept is NaN or Infinity.
+  [[nodiscard]] bool has_non_finite() const { return has_non_finite_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
  private:
   friend class DocumentReader;
   std::vector<Node::Entry> entries_;
-  size_t size_ = 0;                             // values
+  size_t size_ = 0;  // values
+  bool has_non_finite_ = false;
   std::vector<std::unique_ptr<char[]>> texts_;  // what the entries point into
 };
 

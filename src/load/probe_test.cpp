@@ -840,9 +840,11 @@ TEST(Prompt, CodesFollowFromNonceAndVariant) {
 // --- into the record ---------------------------------------------------------------------------
 
 std::vector<publish::Envelope> envelopes_of(const Value& document) {
-  const publish::ToolFile file{.path = "probe.json", .values = {document}};
+  auto file = publish::parse_tool_file(json::write(document), "probe.json", "throughput-probe");
+  EXPECT_TRUE(file) << file.refusal().text();
+  if (!file) return {};
   const publish::RunContext context{.suite = "throughput", .git_sha = "0123456789abcdef"};
-  const auto envelopes = publish::convert_file(file, "auto", context);
+  const auto envelopes = publish::convert_file(*file, "auto", context);
   EXPECT_TRUE(envelopes) << envelopes.refusal().text();
   return envelopes ? *envelopes : std::vector<publish::Envelope>{};
 }

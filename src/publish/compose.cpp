@@ -8,6 +8,19 @@
 
 namespace assay::publish {
 
+std::optional<double> number_of(json::Node value) {
+  return value.as_double();
+}
+std::optional<int64_t> integer_of(json::Node value) {
+  return value.is_integer() ? parse_int64(value.literal()) : std::nullopt;
+}
+std::optional<std::string_view> text_of(json::Node value) {
+  if (value.is_string()) return value.string();
+  if (value.is_number()) return value.literal();
+  if (value.is_boolean()) return value.boolean() ? "true" : "false";
+  return std::nullopt;
+}
+
 std::optional<double> number_of(const json::Value* value) {
   if (value == nullptr || !value->is_number()) return std::nullopt;
   const auto number = value->as_double("");

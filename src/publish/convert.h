@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_document.h"
 #include "base/result.h"
 #include "publish/envelope.h"
 
@@ -43,13 +44,18 @@ struct RunContext {
   bool allow_unknown_model = false;
 };
 
-/// A tool's file, parsed leniently (NaN kept as literal, last duplicate wins, byte order mark
-/// skipped).
+/// A tool's file as it was read.
 struct ToolFile {
   std::filesystem::path path{};
-  int64_t mtime_seconds = 0;          // UTC
-  std::string text{};                 // set for tools that write text (llama-bench csv, md)
-  std::vector<json::Value> values{};  // one or, for JSON lines, more
+  int64_t mtime_seconds = 0;  // UTC
+  std::string text{};         // set for tools that write text (llama-bench csv, md)
+  json::Document document{};  // one value or, for JSON lines, more; none for text
+
+  [[nodiscard]] json::Items values() const { return document.values(); }
+  /// The value when there is just one; else none.
+  [[nodiscard]] json::Node only_value() const {
+    return values().size() == 1 ? values().front() : json::Node();
+  }
 };
 
 /// What one run states about itself. Absent means not stated.
@@ -73,11 +79,14 @@ struct Draft {
   bool control_of_next = false;  // the next draft's `control` is a figure of this run
 };
 
-/// A finite number of the document as it is, or nothing. Strings, NaN and Infinity are nothing.
+/// A finite number as it is, or nothing. Strings, NaN and Infinity are nothing.
+[[nodiscard]] std::optional<double> number_of(json::Node value);
 [[nodiscard]] std::optional<double> number_of(const json::Value* value);
 /// The integer, when the number is written as one.
+[[nodiscard]] std::optional<int64_t> integer_of(json::Node value);
 [[nodiscard]] std::optional<int64_t> integer_of(const json::Value* value);
 /// A string as it is; a number or boolean as its source text ("200.0", "true"); nothing otherwise.
+[[nodiscard]] std::optional<std::string_view> text_of(json::Node value);
 [[nodiscard]] std::optional<std::string> text_of(const json::Value* value);
 /// Walks members: dig(v, {"config", "backend", "model"}); null pointer when one is missing.
 [[nodiscard]] const json::Value* dig(const json::Value& value,

@@ -36,9 +36,7 @@ struct ResultRow {
   std::optional<double> peak_rss_mb{};
   Tags tags{};
 
-  void tag(std::string_view key, std::string value_text) {
-    tags.emplace_back(std::string(key), std::move(value_text));
-  }
+  void tag(std::string_view key, std::string_view text) { tags.emplace_back(key, text); }
   [[nodiscard]] const std::string* find_tag(std::string_view key) const;
 };
 

@@ -32,12 +32,8 @@ std::vector<std::string> unused_members(std::string_view kind) {
   return {};
 }
 
-json::ParseOptions lenient(std::string_view kind) {
-  return {.depth_max = 256,
-          .allow_non_finite = true,
-          .last_duplicate_wins = true,
-          .skip_byte_order_mark = true,
-          .skip_members = unused_members(kind)};
+json::ReadOptions options_of(std::string_view kind) {
+  return {.read_over = unused_members(kind)};
 }
 
 // Tables (llama-bench csv and md, genai-perf csv) and printed logs are text.
@@ -67,9 +63,9 @@ Result<ToolFile> parse_tool_file(std::string bytes, std::filesystem::path path,
                                  std::string_view kind) {
   ToolFile file;
   file.path = std::move(path);
-  auto values = json::parse_many(bytes, lenient(kind));
-  if (!values) return as_text(std::move(file), std::move(bytes), kind, values.refusal());
-  file.values = *std::move(values);
+  auto document = json::Document::parse(bytes, options_of(kind));
+  if (!document) return as_text(std::move(file), std::move(bytes), kind, document.refusal());
+  file.document = *std::move(document);
   return file;
 }
 
@@ -79,15 +75,15 @@ Result<ToolFile> read_tool_file(const std::filesystem::path& path, std::string_v
   file.path = path;
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) file.mtime_seconds = info.st_mtime;
-  auto values = json::parse_file(path, size_max, lenient(kind));
-  if (values) {
-    file.values = *std::move(values);
+  auto document = json::Document::read(path, size_max, options_of(kind));
+  if (document) {
+    file.document = *std::move(document);
     return file;
   }
-  if (!values.refusal().code.starts_with("JSON-")) return std::move(values).refusal();
-  if (!may_be_text(kind)) return Refusal(kConvertInput, values.refusal().detail);
+  if (!document.refusal().code.starts_with("JSON-")) return std::move(document).refusal();
+  if (!may_be_text(kind)) return Refusal(kConvertInput, document.refusal().detail);
   TRY(bytes, read_file(path, size_max));
-  return as_text(std::move(file), std::move(bytes), kind, values.refusal());
+  return as_text(std::move(file), std::move(bytes), kind, document.refusal());
 }
 
 }  // namespace assay::publish

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "engine/quant/blocks.h"
 #include "engine/quant/half.h"
@@ -38,9 +39,11 @@ TEST_P(Vectors, EveryBitAgrees) {
   const std::filesystem::path path = std::filesystem::path(ASSAY_SOURCE_DIR) /
                                      "tests/conformance/quant" /
                                      (std::string(GetParam()) + ".json");
-  const auto documents = json::parse_file(path, 1 << 20);
-  ASSERT_TRUE(documents) << documents.refusal().text();
-  const json::Value& document = documents->at(0);
+  const auto bytes = read_file(path, 1 << 20);
+  ASSERT_TRUE(bytes) << bytes.refusal().text();
+  const auto parsed = json::parse(*bytes);
+  ASSERT_TRUE(parsed) << parsed.refusal().text();
+  const json::Value& document = *parsed;
   const auto type_name = document.find("type")->as_string("type");
   const auto hex = document.find("bytes")->as_string("bytes");
   const auto expected = document.find("float_bits")->as_int64s("float_bits");

@@ -35,8 +35,10 @@ constexpr Phase kSeedPrefill{"seed_prefill", "seed_prefill_window_seconds_per_to
 struct Integrity {
   std::string name{};  // "" when there is none that belongs to the score
   std::string sha256{};
-  json::Value document{};
+  json::Document document{};
   std::optional<std::string> problem{};
+
+  [[nodiscard]] json::Node root() const { return document.values().front(); }
 };
 
 // The integrity file beside the score, if it is this score's.
@@ -45,13 +47,17 @@ Integrity integrity_of(const std::filesystem::path& score, const std::string& sc
   for (const std::string_view name : kIntegrityNames) {
     const auto bytes = read_file(score.parent_path() / name, kSealMax);
     if (!bytes) continue;
-    auto document = json::parse(*bytes);
-    if (!document || !document->is_object()) {
+    auto document = json::Document::parse(*bytes);
+    Integrity found;
+    if (document) found.document = *std::move(document);
+    if (found.document.values().size() != 1 || !found.root().is_object()) {
       out.problem = cat(name, " beside the score is no JSON object");
-    } else if (text_of(document->find("score_sha256")) != score_sha256) {
+    } else if (text_of(found.root().find("score_sha256")) != score_sha256) {
       out.problem = cat(name, " beside the score belongs to another score");
     } else {
-      return {std::string(name), sha256_hex(*bytes), *std::move(document), std::nullopt};
+      found.name = name;
+      found.sha256 = sha256_hex(*bytes);
+      return found;
     }
   }
   return out;
@@ -59,26 +65,25 @@ Integrity integrity_of(const std::filesystem::path& score, const std::string& sc
 
 // Every text, number and boolean below `value` as a tag; the path is the key.
 void flatten(ResultRow& row, std::set<std::string>& seen, const std::string& path,
-             const json::Value& value) {
+             json::Node value) {
   if (value.is_object()) {
     for (const auto& [key, member] : value.members())
       flatten(row, seen, cat(path, ".", key), member);
   } else if (value.is_array()) {
-    for (size_t i = 0; i < value.items().size(); ++i)
-      flatten(row, seen, cat(path, ".", i), value.items()[i]);
-  } else if (auto text = text_of(&value); text && !text->empty() && seen.insert(path).second) {
-    row.tag(path, *std::move(text));
+    size_t i = 0;
+    for (const json::Node item : value.items()) flatten(row, seen, cat(path, ".", i++), item);
+  } else if (const auto text = text_of(value); text && !text->empty() && seen.insert(path).second) {
+    row.tag(path, *text);
   }
 }
 
-void tag_text(ResultRow& row, std::string_view key, const json::Value* value) {
-  if (auto text = text_of(value); text && !text->empty()) row.tag(key, *std::move(text));
+void tag_text(ResultRow& row, std::string_view key, json::Node value) {
+  if (const auto text = text_of(value); text && !text->empty()) row.tag(key, *text);
 }
 
 class Conversion {
  public:
-  Conversion(const json::Value& root, const json::Value& metrics)
-      : root_(root), metrics_(metrics) {}
+  Conversion(json::Node root, json::Node metrics) : root_(root), metrics_(metrics) {}
 
   Draft run(const ToolFile& file) {
     draft_.model = text_of(metrics_.find("model_id"));
@@ -94,7 +99,7 @@ class Conversion {
         for (const Phase& phase : {kDecode, kPrefill}) add_rate(leg, leg, phase, metrics_, prefix);
       }
       add_legs();
-      if (!error.empty()) draft_.errors.push_back(error);
+      if (!error.empty()) draft_.errors.emplace_back(error);
     } else {
       draft_.cell_status = "failed";
       draft_.errors.push_back(cat("correctness not passed: ", error));
@@ -111,63 +116,62 @@ class Conversion {
   // A run that missed a floor is sealed with passed_correctness false; local_phases says what the
   // engine's tokens were.
   [[nodiscard]] bool tokens_were_right() const {
-    const json::Value* correct = metrics_.find("passed_correctness");
-    return (correct != nullptr && correct->kind() == json::Kind::boolean && correct->boolean()) ||
-           text_of(dig(metrics_, {"local_phases", "correctness"})) == "passed";
+    const json::Node correct = metrics_.find("passed_correctness");
+    return (correct.is_true()) || text_of(metrics_.at({"local_phases", "correctness"})) == "passed";
   }
 
   void add_gains() {
     ResultRow* composite =
         add_row(draft_, "composite", "composite", "x", number_of(root_.find("score")));
-    const json::Value* uncertainty = metrics_.find("uncertainty");
-    if (uncertainty != nullptr && !uncertainty->is_object()) uncertainty = nullptr;
-    if (composite != nullptr && uncertainty != nullptr) {
-      add_interval(*composite, uncertainty->find("composite"));
-      tag_text(*composite, "confidence", uncertainty->find("confidence"));
-      tag_text(*composite, "interval_method", uncertainty->find("method"));
-      tag_text(*composite, "interval_pairs", uncertainty->find("pairs"));
+    json::Node uncertainty = metrics_.find("uncertainty");
+    if (!uncertainty.is_object()) uncertainty = {};
+    if (composite != nullptr && uncertainty) {
+      add_interval(*composite, uncertainty.find("composite"));
+      tag_text(*composite, "confidence", uncertainty.find("confidence"));
+      tag_text(*composite, "interval_method", uncertainty.find("method"));
+      tag_text(*composite, "interval_pairs", uncertainty.find("pairs"));
       for (const char* key : {"detectable_change", "order_effect", "aa_composite"})
-        tag_text(*composite, key, uncertainty->find(key));
+        tag_text(*composite, key, uncertainty.find(key));
     }
     for (const char* axis : {"decode", "prefill"}) {
       ResultRow* gain = add_row(draft_, "composite", cat(axis, "_gain"), "x",
                                 number_of(metrics_.find(cat(axis, "_speedup"))));
       if (gain == nullptr) continue;
-      if (uncertainty != nullptr) add_interval(*gain, uncertainty->find(cat(axis, "_speedup")));
+      if (uncertainty) add_interval(*gain, uncertainty.find(cat(axis, "_speedup")));
       tag_text(*gain, "floor", metrics_.find(cat(axis, "_speedup_floor")));
       tag_text(*gain, "floor_passed", metrics_.find(cat("passed_", axis, "_speedup_floor")));
       tag_text(*gain, "weight", metrics_.find(cat("score_", axis, "_weight")));
       for (const char* term : {"band_up_tolerance", "band_down_tolerance", "band_down_enabled"})
-        tag_text(*gain, term, dig(metrics_, {"acceptance_bands", cat(axis, "_", term)}));
+        tag_text(*gain, term, metrics_.at({"acceptance_bands", cat(axis, "_", term)}));
     }
   }
 
-  static void add_interval(ResultRow& row, const json::Value* interval) {
-    if (interval == nullptr || !interval->is_object()) return;
+  static void add_interval(ResultRow& row, json::Node interval) {
+    if (!interval.is_object()) return;
     for (const char* bound : {"low", "center", "high"})
-      tag_text(row, cat(row.metric, "_", bound), interval->find(bound));
+      tag_text(row, cat(row.metric, "_", bound), interval.find(bound));
   }
 
   // 1 / seconds per token, where the document has the phase. The exact seconds are a tag.
   ResultRow* add_rate(std::string_view name, std::string_view leg, const Phase& phase,
-                      const json::Value& object, std::string_view prefix) {
-    const json::Value* seconds = object.find(cat(prefix, phase.seconds));
+                      json::Node object, std::string_view prefix) {
+    const json::Node seconds = object.find(cat(prefix, phase.seconds));
     const auto number = number_of(seconds);
     // A subnormal time has no finite rate.
     if (!number || *number <= 0 || !(1 / *number <= std::numeric_limits<double>::max()))
       return nullptr;
     ResultRow* row = add_row(draft_, name, phase.metric, "tok/s", 1 / *number);
-    row->tag("leg", std::string(leg));
-    row->tag("phase", std::string(phase.phase));
-    row->tag("rate_basis", std::string(phase.basis));
+    row->tag("leg", leg);
+    row->tag("phase", phase.phase);
+    row->tag("rate_basis", phase.basis);
     tag_text(*row, "seconds_per_token", seconds);
     return row;
   }
 
   void add_legs() {
-    const json::Value* pairs = metrics_.find("paired_legs");
-    if (pairs == nullptr || !pairs->is_array()) return;
-    for (const json::Value& pair : pairs->items()) {
+    const json::Node pairs = metrics_.find("paired_legs");
+    if (!pairs.is_array()) return;
+    for (json::Node pair : pairs.items()) {
       if (!pair.is_object()) continue;
       for (const char* leg : {"control", "candidate"}) {
         for (const Phase& phase : {kDecode, kPrefill, kSeedPrefill}) {
@@ -177,7 +181,7 @@ class Conversion {
           tag_text(*row, "prompt_sha256", pair.find("prompt_sha256"));
           if (std::string_view(leg) != "candidate" || phase.phase != "decode") continue;
           for (const auto& [key, value] : pair.members()) {
-            if (key.starts_with("token_mismatch_")) tag_text(*row, key, &value);
+            if (key.starts_with("token_mismatch_")) tag_text(*row, key, value);
           }
         }
       }
@@ -185,21 +189,20 @@ class Conversion {
   }
 
   void add_gates() {
-    const json::Value* gates = metrics_.find("gates");
-    if (gates == nullptr || !gates->is_array()) return;
-    for (size_t i = 0; i < gates->items().size(); ++i) {
-      const json::Value& gate = gates->items()[i];
-      if (!gate.is_object()) continue;
+    const json::Node gates = metrics_.find("gates");
+    size_t next = 0;
+    for (const json::Node gate : gates.items()) {
+      const size_t i = next++;
       for (const char* kind : {"quiescence", "cool"}) {
-        const json::Value* found = gate.find(kind);
-        if (found == nullptr || !found->is_object()) continue;
+        const json::Node found = gate.find(kind);
+        if (!found.is_object()) continue;
         ResultRow* row = add_row(draft_, "gate", cat(kind, "_waited_s"), "s",
-                                 number_of(found->find("waited_seconds")));
+                                 number_of(found.find("waited_seconds")));
         if (row == nullptr) continue;
         row->tag("gate_index", cat(i));
         for (const char* key : {"pair", "leg", "phase"}) tag_text(*row, key, gate.find(key));
         for (const char* key : {"state", "skip_reason", "load", "gpu_util", "gpu_temp_c"})
-          tag_text(*row, key, found->find(key));
+          tag_text(*row, key, found.find(key));
       }
     }
   }
@@ -208,7 +211,7 @@ class Conversion {
     ResultRow* row = add_row(draft_, "correctness", "checked_steps", "tokens",
                              number_of(metrics_.find("checked_steps")));
     if (row == nullptr) return;
-    const auto local = text_of(dig(metrics_, {"local_phases", "correctness"}));
+    const auto local = text_of(metrics_.at({"local_phases", "correctness"}));
     row->tag("verdict", local ? *local : right_ ? "passed" : "failed");
     for (const char* key :
          {"case_count", "first_failing_case", "first_failing_step", "first_failing_layer"})
@@ -234,7 +237,7 @@ class Conversion {
     if (!integrity.name.empty()) {
       row->tag("integrity_file", integrity.name);
       row->tag("integrity_sha256", integrity.sha256);
-      flatten(*row, seen, "integrity", integrity.document);
+      flatten(*row, seen, "integrity", integrity.root());
     }
     for (const auto& [key, value] : metrics_.members()) {
       // Legs and gates have rows; the tokens of a golden are nobody's business.
@@ -250,7 +253,7 @@ class Conversion {
     const auto weights = text_of(metrics_.find("weights_hash")).value_or("");
     if (weights.empty()) return;
     const bool proven = right_ && !integrity.name.empty() &&
-                        text_of(integrity.document.find("weights_sha256")) == weights;
+                        text_of(integrity.root().find("weights_sha256")) == weights;
     draft_.provenance = json::Value::object({{"method", "gguf_digest"}, {"verified", proven}});
     const auto checkpoint = text_of(metrics_.find("model_id"));
     if (checkpoint) draft_.provenance.set("checkpoint", *checkpoint);
@@ -258,22 +261,16 @@ class Conversion {
   }
 
   void tag_every_row() {
-    const json::Value* passed = root_.find("passed");
-    const json::Value* prompts = metrics_.find("per_prompt");
-    const json::Value* draft_length =
-        prompts != nullptr && prompts->is_array() && !prompts->items().empty()
-            ? dig(prompts->items()[0], {"effective_mean_draft_len"})
-            : nullptr;
+    const json::Node passed = root_.find("passed");
+    const json::Node draft_length =
+        metrics_.find("per_prompt").items().front().find("effective_mean_draft_len");
     for (ResultRow& row : draft_.results) {
       for (const char* key :
            {"contract_sha256", "track_id", "effective_spec_mode", "official_pairs",
             "official_pair_combine", "golden_hash", "weights_hash", "engine_device"})
         tag_text(row, key, metrics_.find(key));
       tag_text(row, "effective_mean_draft_len", draft_length);
-      row.tag("passed",
-              passed != nullptr && passed->kind() == json::Kind::boolean && passed->boolean()
-                  ? "true"
-                  : "false");
+      row.tag("passed", passed.is_true() ? "true" : "false");
     }
   }
 
@@ -304,8 +301,8 @@ class Conversion {
         {{"weights_state", "resident"}, {"prefix_policy", "unique_full_prompt"}});
   }
 
-  const json::Value& root_;
-  const json::Value& metrics_;
+  const json::Node root_;
+  const json::Node metrics_;
   bool right_ = false;
   Draft draft_{};
 };
@@ -313,17 +310,16 @@ class Conversion {
 }  // namespace
 
 Result<std::vector<Draft>> convert_benchd_score(const ToolFile& file, const RunContext&) {
-  if (file.values.size() != 1 || !file.values[0].is_object()) {
+  if (!file.only_value().is_object()) {
     return Refusal(kConvertInput, "expected one JSON object (sealed score)");
   }
-  const json::Value& root = file.values[0];
-  const json::Value* metrics = root.find("metrics");
-  if (metrics == nullptr || !metrics->is_object() || root.find("passed") == nullptr ||
-      root.find("score") == nullptr) {
+  const json::Node root = file.only_value();
+  const json::Node metrics = root.find("metrics");
+  if (!metrics.is_object() || !root.find("passed") || !root.find("score")) {
     return Refusal(kConvertInput, "expected `metrics`, `passed` and `score` (sealed score)");
   }
   std::vector<Draft> drafts;
-  drafts.push_back(Conversion(root, *metrics).run(file));
+  drafts.push_back(Conversion(root, metrics).run(file));
   return drafts;
 }
 

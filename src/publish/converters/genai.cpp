@@ -15,16 +15,14 @@ namespace {
 // One reader for both: the metric table is the root, or `records`.
 class Report {
  public:
-  Report(const json::Value& root, std::string_view name)
+  Report(json::Node root, std::string_view name)
       : root_(root),
-        metrics_(root.find("records") != nullptr && root.find("records")->is_object()
-                     ? *root.find("records")
-                     : root),
+        metrics_(root.find("records").is_object() ? root.find("records") : root),
         name_(name) {}
 
   [[nodiscard]] std::optional<double> value(std::string_view metric,
                                             std::string_view statistic = "avg") const {
-    return number_of(dig(metrics_, {metric, statistic}));
+    return number_of(metrics_.at({metric, statistic}));
   }
 
   Draft draft(const RunContext& context) {
@@ -47,13 +45,13 @@ class Report {
     for (ResultRow& row : draft_.results) {
       row.duration_seconds = value("benchmark_duration");
       for (const char* count : {"request_count", "error_request_count"}) {
-        if (const auto text = text_of(dig(metrics_, {count, "avg"}))) row.tag(count, *text);
+        if (const auto text = text_of(metrics_.at({count, "avg"}))) row.tag(count, *text);
       }
       if (const auto text = text_of(root_.find("aiperf_version"))) row.tag("aiperf_version", *text);
     }
     add_regime();
-    const json::Value* cancelled = root_.find("was_cancelled");
-    if (cancelled != nullptr && cancelled->kind() == json::Kind::boolean && cancelled->boolean()) {
+    const json::Node cancelled = root_.find("was_cancelled");
+    if (cancelled.is_true()) {
       draft_.cell_status = "aborted";
       draft_.errors.emplace_back("the run was cancelled");
       draft_.results.clear();
@@ -65,35 +63,30 @@ class Report {
 
  private:
   std::optional<std::string> model() const {
-    const auto first = [](const json::Value* list) -> const json::Value* {
-      return list != nullptr && list->is_array() && !list->items().empty() ? &list->items()[0]
-                                                                           : nullptr;
-    };
-    if (const json::Value* item = first(dig(root_, {"input_config", "models", "items"}))) {
-      if (const auto name = text_of(item->is_object() ? item->find("name") : item)) return name;
-    }
+    const json::Node item = root_.at({"input_config", "models", "items"}).items().front();
+    if (const auto name = text_of(item.is_object() ? item.find("name") : item))
+      return std::string(*name);
     for (const auto& keys : {std::initializer_list<std::string_view>{"input_config", "model_names"},
                              {"input_config", "model"},
                              {"input_config", "endpoint", "model_names"}}) {
-      if (const auto name = text_of(first(dig(root_, keys)))) return name;
+      if (const auto name = text_of(root_.at(keys).items().front())) return std::string(*name);
     }
     return std::nullopt;
   }
 
   std::optional<int64_t> concurrency() const {
-    if (const json::Value* phases = dig(root_, {"input_config", "phases"});
-        phases != nullptr && phases->is_array()) {
-      for (const json::Value& phase : phases->items()) {
+    if (const json::Node phases = root_.at({"input_config", "phases"}); phases.is_array()) {
+      for (json::Node phase : phases.items()) {
         if (phase.is_object() && text_of(phase.find("name")) == "profiling") {
           if (const auto width = integer_of(phase.find("concurrency"))) return width;
         }
       }
     }
     if (const auto width =
-            integer_of(dig(root_, {"input_config", "perf_analyzer", "stimulus", "concurrency"}))) {
+            integer_of(root_.at({"input_config", "perf_analyzer", "stimulus", "concurrency"}))) {
       return width;
     }
-    return integer_of(dig(root_, {"input_config", "loadgen", "concurrency"}));
+    return integer_of(root_.at({"input_config", "loadgen", "concurrency"}));
   }
 
   void add_rates() {
@@ -127,9 +120,9 @@ class Report {
   }
 
   void add_latency(std::string_view metric, std::string_view family) {
-    const json::Value* statistics = metrics_.find(metric);
-    if (statistics == nullptr || !statistics->is_object()) return;
-    const auto unit = text_of(statistics->find("unit"));
+    const json::Node statistics = metrics_.find(metric);
+    if (!statistics.is_object()) return;
+    const auto unit = text_of(statistics.find("unit"));
     double scale = 1;  // to milliseconds
     if (unit == "sec" || unit == "s") scale = 1000;
     if (unit == "us") scale = 1e-3;
@@ -139,7 +132,7 @@ class Report {
                                       {"p90", "p90"},
                                       {"p95", "p95"},
                                       {"p99", "p99"}}) {
-      const auto number = number_of(statistics->find(label));
+      const auto number = number_of(statistics.find(label));
       if (number)
         add_row(draft_, name_, cat(family, "_", name, "_ms"), "ms",
                 scale == 1 ? *number : *number * scale);
@@ -147,9 +140,9 @@ class Report {
   }
 
   void add_power() {
-    const json::Value* power = dig(root_, {"telemetry_stats", "gpu_power_usage"});
-    if (power == nullptr || !power->is_object()) return;
-    for (const auto& [gpu, statistics] : power->members()) {
+    const json::Node power = root_.at({"telemetry_stats", "gpu_power_usage"});
+    if (!power.is_object()) return;
+    for (const auto& [gpu, statistics] : power.members()) {
       if (statistics.is_object()) {
         add_row(draft_, gpu, "gpu_power_usage_mean", "W", number_of(statistics.find("avg")));
       }
@@ -168,14 +161,14 @@ class Report {
     draft_.cache = json::Value::object({{"prefix_policy", "unknown"}});
   }
 
-  const json::Value& root_;
-  const json::Value& metrics_;
+  const json::Node root_;
+  const json::Node metrics_;
   std::string_view name_;
   Draft draft_;
 };
 
 // The CSV as the same document: "Time to First Token (ms)" → time_to_first_token {unit: ms, …}.
-Result<json::Value> read_csv(std::string_view text) {
+Result<json::Document> read_csv(std::string_view text) {
   json::Value root = json::Value::object();
   std::vector<std::string_view> header;
   for (const std::string_view line : split(text, '\n')) {
@@ -206,30 +199,27 @@ Result<json::Value> read_csv(std::string_view text) {
     if (name == "total_output_sequence_length") name = "total_osl";
     json::Value statistics = json::Value::object({{"unit", unit}});
     for (size_t i = 1; i < cells.size() && i < header.size(); ++i) {
-      if (!parse_double(cells[i])) continue;
-      statistics.set(header[i] == "Value" ? "avg" : header[i],
-                     json::Value::number(std::string(cells[i])));
+      if (const auto figure = parse_double(cells[i]))
+        statistics.set(header[i] == "Value" ? "avg" : header[i], *figure);
     }
     root.set(name, std::move(statistics));
   }
   if (root.members().empty()) return Refusal(kNothingToPublish, "the CSV holds no metric");
-  return root;
+  return json::Document::parse(json::write(root));
 }
 
 Result<std::vector<Draft>> convert_report(const ToolFile& file, const RunContext& context,
                                           std::string_view name) {
-  json::Value parsed;
-  const json::Value* root = nullptr;
-  if (file.values.size() == 1 && file.values[0].is_object()) {
-    root = &file.values[0];
-  } else if (!file.text.empty()) {
-    TRY(table, read_csv(file.text));
-    parsed = std::move(table);
-    root = &parsed;
-  } else {
-    return Refusal(kConvertInput, cat("expected one JSON object or a CSV export (", name, ")"));
+  json::Document table;
+  json::Node root = file.only_value();
+  if (!root.is_object()) {
+    if (file.text.empty())
+      return Refusal(kConvertInput, cat("expected one JSON object or a CSV export (", name, ")"));
+    TRY(read, read_csv(file.text));
+    table = std::move(read);
+    root = table.values().front();
   }
-  Report report(*root, name);
+  Report report(root, name);
   if (!report.value("request_throughput") && !report.value("request_latency") &&
       !report.value("request_count")) {
     return Refusal(kConvertInput,

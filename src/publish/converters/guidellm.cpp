@@ -18,82 +18,82 @@ struct Wall {
   std::string basis{};
 };
 
-std::optional<Wall> wall_of(const json::Value& run) {
+std::optional<Wall> wall_of(json::Node run) {
   const auto start = number_of(run.find("start_time"));
   if (const auto duration = number_of(run.find("duration")); duration && *duration > 0) {
     const auto begin =
-        start ? start : number_of(dig(run, {"scheduler_metrics", "measure_start_time"}));
+        start ? start : number_of(run.at({"scheduler_metrics", "measure_start_time"}));
     return Wall{*duration, begin.value_or(0), "duration"};
   }
-  const auto measured_from = number_of(dig(run, {"scheduler_metrics", "measure_start_time"}));
-  const auto measured_to = number_of(dig(run, {"scheduler_metrics", "measure_end_time"}));
+  const auto measured_from = number_of(run.at({"scheduler_metrics", "measure_start_time"}));
+  const auto measured_to = number_of(run.at({"scheduler_metrics", "measure_end_time"}));
   if (measured_from && measured_to && *measured_to > *measured_from) {
     return Wall{*measured_to - *measured_from, *measured_from, "measure_window"};
   }
-  const auto from = number_of(dig(run, {"run_stats", "start_time"}));
-  const auto to = number_of(dig(run, {"run_stats", "end_time"}));
+  const auto from = number_of(run.at({"run_stats", "start_time"}));
+  const auto to = number_of(run.at({"run_stats", "end_time"}));
   if (from && to && *to > *from) return Wall{*to - *from, *from, "run_stats"};
   return std::nullopt;
 }
 
-const json::Value* successful(const json::Value& run, std::string_view metric) {
-  return dig(run, {"metrics", metric, "successful"});
+const json::Node successful(json::Node run, std::string_view metric) {
+  return run.at({"metrics", metric, "successful"});
 }
 
-std::optional<double> count_of(const json::Value& run, std::string_view state) {
-  if (const auto value = number_of(dig(run, {"request_totals", state}))) return value;
-  return number_of(dig(run, {"metrics", "request_totals", state}));
+std::optional<double> count_of(json::Node run, std::string_view state) {
+  if (const auto value = number_of(run.at({"request_totals", state}))) return value;
+  return number_of(run.at({"metrics", "request_totals", state}));
 }
 
-std::optional<std::string> first_text(const json::Value& root, const json::Value& run) {
+std::optional<std::string> first_text(json::Node root, json::Node run) {
   const std::initializer_list<std::string_view> in_root[] = {{"args", "model"},
                                                              {"config", "backend", "model"}};
   for (const auto& keys : in_root) {
-    if (const auto text = text_of(dig(root, keys)); text && !text->empty()) return text;
+    if (const auto text = text_of(root.at(keys)); text && !text->empty()) return std::string(*text);
   }
   const std::initializer_list<std::string_view> in_run[] = {{"config", "backend", "model"},
                                                             {"worker", "backend_model"}};
   for (const auto& keys : in_run) {
-    if (const auto text = text_of(dig(run, keys)); text && !text->empty()) return text;
+    if (const auto text = text_of(run.at(keys)); text && !text->empty()) return std::string(*text);
   }
   return std::nullopt;
 }
 
-void add_family(Draft& draft, const json::Value* statistics, std::string_view family, double scale,
+void add_family(Draft& draft, json::Node statistics, std::string_view family, double scale,
                 std::string_view basis) {
-  if (statistics == nullptr || !statistics->is_object()) return;
-  const auto put = [&](std::string_view label, const json::Value* value) {
+  if (!statistics.is_object()) return;
+  const auto put = [&](std::string_view label, json::Node value) {
     const auto number = number_of(value);
     if (!number) return;
     ResultRow* row = add_row(draft, kName, cat(family, "_", label, "_ms"), "ms", *number * scale);
-    if (!basis.empty()) row->tag(cat(family, "_basis"), std::string(basis));
+    if (!basis.empty()) row->tag(cat(family, "_basis"), basis);
   };
-  put("mean", statistics->find("mean"));
+  put("mean", statistics.find("mean"));
   for (const char* label : {"p50", "p90", "p95", "p99"})
-    put(label, dig(*statistics, {"percentiles", label}));
+    put(label, statistics.at({"percentiles", label}));
 }
 
-Draft convert_run(const json::Value& root, const json::Value& run, const RunContext& context) {
+Draft convert_run(json::Node root, json::Node run, const RunContext& context) {
   Draft draft;
   draft.model = first_text(root, run);
   const auto wall = wall_of(run);
   if (wall && wall->start > 0) draft.timestamp = utc_text(wall->start);
-  const json::Value* strategy = dig(run, {"config", "strategy"});
-  if (strategy == nullptr) strategy = dig(run, {"args", "strategy"});
-  if (strategy != nullptr && strategy->is_object()) {
-    draft.concurrency = integer_of(strategy->find("max_concurrency"));
-    if (!draft.concurrency) draft.concurrency = integer_of(strategy->find("streams"));
-    const auto type = text_of(strategy->find("type_"));
+  json::Node strategy = run.at({"config", "strategy"});
+  if (!strategy) strategy = run.at({"args", "strategy"});
+  if (strategy.is_object()) {
+    draft.concurrency = integer_of(strategy.find("max_concurrency"));
+    if (!draft.concurrency) draft.concurrency = integer_of(strategy.find("streams"));
+    const auto type = text_of(strategy.find("type_"));
     if (!draft.concurrency && type == "synchronous") draft.concurrency = 1;
   }
   const auto done = count_of(run, "successful").value_or(0);
   const auto errored = count_of(run, "errored").value_or(0);
 
   const auto output =
-      number_of(dig(run, {"metrics", "output_token_count", "successful", "total_sum"}));
-  auto total = number_of(dig(run, {"metrics", "total_token_count", "successful", "total_sum"}));
+      number_of(run.at({"metrics", "output_token_count", "successful", "total_sum"}));
+  auto total = number_of(run.at({"metrics", "total_token_count", "successful", "total_sum"}));
   const auto prompt =
-      number_of(dig(run, {"metrics", "prompt_token_count", "successful", "total_sum"}));
+      number_of(run.at({"metrics", "prompt_token_count", "successful", "total_sum"}));
   if (!total && prompt && output) total = *prompt + *output;
   if (wall) {
     const auto rate = [&](std::string_view metric, std::string_view unit,
@@ -117,32 +117,32 @@ Draft convert_run(const json::Value& root, const json::Value& run, const RunCont
 
   for (ResultRow& row : draft.results) {
     if (wall) row.duration_seconds = wall->seconds;
-    if (strategy != nullptr && strategy->is_object()) {
-      if (const auto type = text_of(strategy->find("type_"))) row.tag("strategy", *type);
-      add_tags(row, *strategy, {"streams", "max_concurrency", "rate"});
+    if (strategy.is_object()) {
+      if (const auto type = text_of(strategy.find("type_"))) row.tag("strategy", *type);
+      add_tags(row, strategy, {"streams", "max_concurrency", "rate"});
     }
     for (const char* state : {"successful", "errored", "incomplete"}) {
-      const json::Value* value = dig(run, {"request_totals", state});
-      if (value == nullptr) value = dig(run, {"metrics", "request_totals", state});
+      json::Node value = run.at({"request_totals", state});
+      if (!value) value = run.at({"metrics", "request_totals", state});
       if (const auto text = text_of(value)) row.tag(state, *text);
     }
-    if (const auto text = text_of(dig(root, {"metadata", "guidellm_version"})))
+    if (const auto text = text_of(root.at({"metadata", "guidellm_version"})))
       row.tag("guidellm_version", *text);
-    if (const auto text = text_of(dig(run, {"config", "run_index"}))) row.tag("run_index", *text);
-    const json::Value* data = dig(root, {"args", "data"});
-    if (data == nullptr) data = dig(run, {"request_loader", "data"});
-    if (data != nullptr && data->is_array() && !data->items().empty()) data = &data->items()[0];
+    if (const auto text = text_of(run.at({"config", "run_index"}))) row.tag("run_index", *text);
+    json::Node data = root.at({"args", "data"});
+    if (!data) data = run.at({"request_loader", "data"});
+    if (data.items().front()) data = data.items().front();
     if (const auto text = text_of(data)) row.tag("data", *text);
   }
 
   draft.regime = json::Value::object({{"rate_basis", "wall"}});
-  const json::Value* prompts = successful(run, "prompt_token_count");
-  if (prompts != nullptr && prompts->is_object()) {
-    if (const auto median = number_of(prompts->find("median")))
+  const json::Node prompts = successful(run, "prompt_token_count");
+  if (prompts.is_object()) {
+    if (const auto median = number_of(prompts.find("median")))
       draft.regime.set("prompt_tokens_median", *median);
     for (const auto& [from, to] :
          {std::pair{"min", "prompt_tokens_min"}, {"max", "prompt_tokens_max"}}) {
-      if (const auto count = whole_part(number_of(prompts->find(from))))
+      if (const auto count = whole_part(number_of(prompts.find(from))))
         draft.regime.set(to, *count);
     }
   }
@@ -154,18 +154,18 @@ Draft convert_run(const json::Value& root, const json::Value& run, const RunCont
 }  // namespace
 
 Result<std::vector<Draft>> convert_guidellm(const ToolFile& file, const RunContext& context) {
-  if (file.values.size() != 1 || !file.values[0].is_object()) {
+  if (!file.only_value().is_object()) {
     return Refusal(kConvertInput, "expected one JSON object (guidellm benchmarks)");
   }
-  const json::Value& root = file.values[0];
-  const json::Value* runs = root.find("benchmarks");
-  if (runs == nullptr || !runs->is_array()) {
+  const json::Node root = file.only_value();
+  const json::Node runs = root.find("benchmarks");
+  if (!runs.is_array()) {
     return Refusal(kConvertInput, "expected an array under `benchmarks` (guidellm)");
   }
-  if (runs->items().empty()) return Refusal(kNothingToPublish, "`benchmarks` is empty (guidellm)");
+  if (runs.items().empty()) return Refusal(kNothingToPublish, "`benchmarks` is empty (guidellm)");
   std::vector<Draft> drafts;
-  for (const json::Value& run : runs->items()) {
-    if (!run.is_object() || dig(run, {"metrics"}) == nullptr) {
+  for (json::Node run : runs.items()) {
+    if (!run.is_object() || !run.find("metrics")) {
       return Refusal(kConvertInput, "an entry of `benchmarks` has no `metrics` (guidellm)");
     }
     drafts.push_back(convert_run(root, run, context));

@@ -3,7 +3,6 @@
 // measures=compute_only).
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <map>
 
 #include "base/text.h"
@@ -16,11 +15,8 @@ namespace assay::publish {
 
 namespace {
 
-// Fields of tables, made here; a record points to its own.
-using Tables = std::deque<json::Value>;
-
 struct Record {
-  const json::Value* fields = nullptr;  // as the tool names them, values typed or as text
+  json::Node fields{};  // as the tool names them, values typed or as text
   int64_t n_prompt = 0, n_gen = 0, n_depth = 0;
   double average = 0;                      // tokens per second
   std::optional<std::string> deviation{};  // source text
@@ -53,18 +49,17 @@ Refusal wrong(std::string detail) {
 // --- json, jsonl, csv: records by field name
 // -------------------------------------------------------------
 
-Result<Record> record_of(const json::Value& fields) {
+Result<Record> record_of(json::Node fields) {
   Record record;
   const auto integer = [&fields](std::string_view key) -> std::optional<int64_t> {
-    const json::Value* value = fields.find(key);
+    const json::Node value = fields.find(key);
     if (const auto number = integer_of(value)) return number;
-    return value != nullptr && value->is_string() ? parse_int64(value->string()) : std::nullopt;
+    return value.is_string() ? parse_int64(value.string()) : std::nullopt;
   };
   const auto real = [&fields](std::string_view key) -> std::optional<double> {
-    const json::Value* value = fields.find(key);
+    const json::Node value = fields.find(key);
     if (const auto number = number_of(value)) return number;
-    const auto parsed =
-        value != nullptr && value->is_string() ? parse_double(value->string()) : std::nullopt;
+    const auto parsed = value.is_string() ? parse_double(value.string()) : std::nullopt;
     return parsed && std::isfinite(*parsed) ? parsed : std::nullopt;
   };
   const auto prompt = integer("n_prompt");
@@ -78,16 +73,16 @@ Result<Record> record_of(const json::Value& fields) {
   record.n_depth = integer("n_depth").value_or(0);
   record.average = *average;
   record.deviation = text_of(fields.find("stddev_ts"));
-  const json::Value* samples = fields.find("samples_ts");
-  if (samples != nullptr && samples->is_array() && !samples->items().empty()) {
+  const json::Node samples = fields.find("samples_ts");
+  if (samples.is_array() && !samples.items().empty()) {
     double sum = 0;
-    for (const json::Value& sample : samples->items()) sum += number_of(&sample).value_or(0);
-    const double mean = sum / static_cast<double>(samples->items().size());
+    for (json::Node sample : samples.items()) sum += number_of(sample).value_or(0);
+    const double mean = sum / static_cast<double>(samples.items().size());
     if (!(std::fabs(mean - *average) < 1e-3 * *average)) {
       return wrong(cat("avg_ts ", *average, " is not the mean of samples_ts, ", mean));
     }
   }
-  record.fields = &fields;
+  record.fields = fields;
   return record;
 }
 
@@ -132,8 +127,15 @@ json::Value tail_fields(const std::vector<std::string>& header,
   return fields;
 }
 
-Result<std::vector<Record>> read_csv(std::string_view text, Tables& tables) {
-  std::vector<Record> records;
+// The lines of a table as the objects that the tool's JSON would hold.
+Result<json::Document> document_of(std::vector<json::Value> lines) {
+  return json::Document::parse(json::write(json::Value::array(std::move(lines))));
+}
+
+// `table` becomes what the records point into.
+Result<std::vector<Record>> read_csv(std::string_view text, json::Document& table) {
+  std::vector<json::Value> lines;
+  std::vector<std::string> problems;
   std::vector<std::string> header;
   for (const std::string_view line : split(text, '\n')) {
     if (trim(line).empty()) continue;
@@ -142,7 +144,7 @@ Result<std::vector<Record>> read_csv(std::string_view text, Tables& tables) {
       header = std::move(cells);
       continue;
     }
-    json::Value& fields = tables.emplace_back(json::Value::object());
+    json::Value fields = json::Value::object();
     std::string problem;
     if (cells.size() == header.size()) {
       for (size_t i = 0; i < cells.size(); ++i) fields.set(header[i], std::move(cells[i]));
@@ -152,8 +154,15 @@ Result<std::vector<Record>> read_csv(std::string_view text, Tables& tables) {
       if (fields.members().empty()) return wrong(problem);
       problem += ": only the columns from n_prompt on were read";
     }
+    lines.push_back(std::move(fields));
+    problems.push_back(std::move(problem));
+  }
+  TRY(document, document_of(std::move(lines)));
+  table = std::move(document);
+  std::vector<Record> records;
+  for (const json::Node fields : table.values().front().items()) {
     TRY(record, record_of(fields));
-    record.problem = std::move(problem);
+    record.problem = std::move(problems[records.size()]);
     records.push_back(std::move(record));
   }
   return records;
@@ -198,8 +207,9 @@ bool read_test(std::string_view text, Record& record) {
   return true;
 }
 
-Result<std::vector<Record>> read_markdown(std::string_view text, Tables& tables) {
+Result<std::vector<Record>> read_markdown(std::string_view text, json::Document& table) {
   std::vector<Record> records;
+  std::vector<json::Value> lines;  // of each record
   std::vector<std::string> header;
   size_t first_without_build = 0;
   for (const std::string_view line : split(text, '\n')) {
@@ -209,9 +219,9 @@ Result<std::vector<Record>> read_markdown(std::string_view text, Tables& tables)
       const std::string_view rest = trimmed.substr(7);
       const size_t open = rest.find(" (");
       for (size_t i = first_without_build; i < records.size(); ++i) {
-        tables[i].set("build_commit", json::Value(rest.substr(0, open)));
+        lines[i].set("build_commit", json::Value(rest.substr(0, open)));
         if (open != std::string_view::npos && rest.ends_with(')')) {
-          tables[i].set("build_number", json::Value(rest.substr(open + 2, rest.size() - open - 3)));
+          lines[i].set("build_number", json::Value(rest.substr(open + 2, rest.size() - open - 3)));
         }
       }
       first_without_build = records.size();
@@ -232,8 +242,7 @@ Result<std::vector<Record>> read_markdown(std::string_view text, Tables& tables)
       return wrong(cat("a table row has ", cells.size(), " cells, its header ", header.size()));
     }
     Record record;
-    json::Value& fields = tables.emplace_back(json::Value::object());  // tables[i] is of records[i]
-    record.fields = &fields;
+    json::Value& fields = lines.emplace_back(json::Value::object());
     bool test = false, rate = false;
     for (size_t i = 0; i < cells.size(); ++i) {
       if (header[i] == "test") {
@@ -256,16 +265,20 @@ Result<std::vector<Record>> read_markdown(std::string_view text, Tables& tables)
     if (!test || !rate) return wrong(cat("cannot read the table row `", trimmed, "`"));
     records.push_back(std::move(record));
   }
+  TRY(document, document_of(std::move(lines)));
+  table = std::move(document);
+  size_t next = 0;
+  for (const json::Node fields : table.values().front().items()) records[next++].fields = fields;
   return records;
 }
 
 // --- records to drafts
 // ----------------------------------------------------------------------------------------
 
-Draft draft_of(const std::string& model, const std::vector<const Record*>& records) {
+Draft draft_of(std::string_view model, const std::vector<const Record*>& records) {
   Draft draft;
-  draft.model = model;
-  const json::Value& first = *records[0]->fields;
+  draft.model = std::string(model);
+  const json::Node first = records[0]->fields;
   if (const auto time = text_of(first.find("test_time"))) draft.timestamp = time;
   draft.quantization = text_of(first.find("model_type"));
   json::Value system = json::Value::object();
@@ -284,26 +297,25 @@ Draft draft_of(const std::string& model, const std::vector<const Record*>& recor
     if (!record->problem.empty()) draft.errors.push_back(record->problem);
     const std::string label = label_of(*record);
     ResultRow* row = add_row(draft, label, metric_of(*record), "tok/s", record->average);
-    if (const auto ns = number_of(record->fields->find("avg_ns"))) {
+    if (const auto ns = number_of(record->fields.find("avg_ns"))) {
       row->duration_seconds = *ns / 1e9;
-    } else if (const auto text = text_of(record->fields->find("avg_ns"))) {
+    } else if (const auto text = text_of(record->fields.find("avg_ns"))) {
       if (const auto parsed = parse_double(*text)) row->duration_seconds = *parsed / 1e9;
     }
     row->tags.reserve(24);
     row->tag("rate_basis", "compute_only");
     row->tag("measures", "compute_only");
     if (record->deviation) row->tag("stddev_ts", *record->deviation);
-    const json::Value* samples = record->fields->find("samples_ts");
-    if (samples != nullptr && samples->is_array())
-      row->tag("repetitions", cat(samples->items().size()));
-    for (const auto& [key, value] : record->fields->members()) {
+    const json::Node samples = record->fields.find("samples_ts");
+    if (samples.is_array()) row->tag("repetitions", cat(samples.items().size()));
+    for (const auto& [key, value] : record->fields.members()) {
       const bool config = key.starts_with("n_") || key == "type_k" || key == "type_v" ||
                           key == "flash_attn" || key == "fa" || key == "split_mode" ||
                           key == "backends" || key == "backend" || key == "ngl" ||
                           key == "threads" || key == "build_commit" || key == "build_number" ||
                           key == "size" || key == "params";
       if (!config) continue;
-      if (const auto text = text_of(&value)) row->tag(key, *text);
+      if (const auto text = text_of(value)) row->tag(key, *text);
     }
     prompt_min = std::min(prompt_min, record->n_prompt + record->n_depth);
     prompt_max = std::max(prompt_max, record->n_prompt + record->n_depth);
@@ -324,42 +336,42 @@ Draft draft_of(const std::string& model, const std::vector<const Record*>& recor
 
 Result<std::vector<Draft>> convert_llama_bench(const ToolFile& file, const RunContext&) {
   std::vector<Record> records;
-  Tables tables;
-  if (!file.values.empty()) {
-    const auto add = [&records](const json::Value& item) -> Status {
+  json::Document table;
+  if (!file.document.empty()) {
+    const auto add = [&records](json::Node item) -> Status {
       if (!item.is_object()) return wrong("expected objects");
       TRY(record, record_of(item));
       records.push_back(std::move(record));
       return {};
     };
-    for (const json::Value& value : file.values) {
+    for (const json::Node value : file.values()) {
       if (!value.is_array()) {
         TRY_DO(add(value));
         continue;
       }
-      for (const json::Value& item : value.items()) TRY_DO(add(item));
+      for (const json::Node item : value.items()) TRY_DO(add(item));
     }
   } else {
     const std::string_view text = trim(file.text);
     const std::string_view first_line = text.substr(0, text.find('\n'));
-    auto read = first_line.find("avg_ts") != std::string_view::npos ? read_csv(text, tables)
-                                                                    : read_markdown(text, tables);
+    auto read = first_line.find("avg_ts") != std::string_view::npos ? read_csv(text, table)
+                                                                    : read_markdown(text, table);
     if (!read) return std::move(read).refusal();
     records = *std::move(read);
   }
   if (records.empty()) return Refusal(kNothingToPublish, "llama-bench: no test record found");
-  std::vector<std::string> order;
-  std::map<std::string, std::vector<const Record*>> by_model;
+  std::vector<std::string_view> order;
+  std::map<std::string_view, std::vector<const Record*>> by_model;
   for (const Record& record : records) {
-    std::string model = text_of(record.fields->find("model_filename")).value_or("");
-    const size_t slash = model.rfind('/');
-    if (slash != std::string::npos) model.erase(0, slash + 1);
-    if (model.empty()) model = text_of(record.fields->find("model_type")).value_or("");
-    if (!by_model.contains(model)) order.push_back(model);
-    by_model[model].push_back(&record);
+    std::string_view model = text_of(record.fields.find("model_filename")).value_or("");
+    model.remove_prefix(model.rfind('/') + 1);  // npos + 1 is 0
+    if (model.empty()) model = text_of(record.fields.find("model_type")).value_or("");
+    std::vector<const Record*>& same = by_model[model];
+    if (same.empty()) order.push_back(model);
+    same.push_back(&record);
   }
   std::vector<Draft> drafts;
-  for (const std::string& model : order) drafts.push_back(draft_of(model, by_model[model]));
+  for (const std::string_view model : order) drafts.push_back(draft_of(model, by_model[model]));
   return drafts;
 }
 

@@ -45,36 +45,37 @@ std::string unit_of(std::string_view key, double value, bool has_direction) {
 }
 
 // model_args names the model in one of several keys.
-std::optional<std::string> model_of(const json::Value& root, const json::Value& arguments) {
-  if (const auto name = text_of(root.find("model_name")); name && !name->empty()) return name;
+std::optional<std::string> model_of(json::Node root, const json::Value& arguments) {
+  if (const auto name = text_of(root.find("model_name")); name && !name->empty())
+    return std::string(*name);
   if (arguments.is_object()) {
     for (const char* key : {"model", "pretrained", "path", "peft"}) {
       if (const auto name = text_of(arguments.find(key)); name && !name->empty()) return name;
     }
   }
-  return text_of(root.find("model"));
+  if (const auto name = text_of(root.find("model"))) return std::string(*name);
+  return std::nullopt;
 }
 
 class LmEval {
  public:
-  LmEval(const json::Value& root, Draft& draft) : root_(root), draft_(draft) {}
+  LmEval(json::Node root, Draft& draft) : root_(root), draft_(draft) {}
 
   void run() {
-    const json::Value* config = root_.find("config");
-    const json::Value arguments =
-        key_values(config != nullptr && config->is_object() ? config->find("model_args") : nullptr);
+    const json::Node config = root_.find("config");
+    const json::Value arguments = key_values(config.find("model_args"));
     draft_.model = model_of(root_, arguments);
     read_time();
-    if (config != nullptr && config->is_object()) read_config(*config, arguments);
+    if (config.is_object()) read_config(config, arguments);
     if (const auto version = text_of(root_.find("lm_eval_version"))) {
       draft_.system = json::Value::object({{"lm_eval_version", *version}});
     }
     // A group repeats the names of its tasks' table; each name is read once.
-    std::set<std::string> seen;
+    std::set<std::string_view> seen;
     for (const char* table : {"results", "groups"}) {
-      const json::Value* rows = root_.find(table);
-      if (rows == nullptr || !rows->is_object()) continue;
-      for (const auto& [task, values] : rows->members()) {
+      const json::Node rows = root_.find(table);
+      if (!rows.is_object()) continue;
+      for (const auto& [task, values] : rows.members()) {
         if (values.is_object() && seen.insert(task).second) read_task(task, values);
       }
     }
@@ -83,15 +84,15 @@ class LmEval {
 
  private:
   void read_time() {
-    const json::Value* date = root_.find("date");
+    const json::Node date = root_.find("date");
     if (const auto seconds = number_of(date)) {
       draft_.timestamp = utc_text(std::floor(*seconds));
-    } else if (date != nullptr && date->is_string() && parse_utc(date->string())) {
-      draft_.timestamp = date->string();
+    } else if (date.is_string() && parse_utc(date.string())) {
+      draft_.timestamp = date.string();
     }
   }
 
-  void read_config(const json::Value& config, const json::Value& arguments) {
+  void read_config(json::Node config, const json::Value& arguments) {
     for (const char* key : {"model_sha", "model_revision"}) {
       if (const auto revision = text_of(config.find(key));
           revision && !revision->empty() && !draft_.model_revision) {
@@ -119,12 +120,11 @@ class LmEval {
   }
 
   // Whether the harness says which way is better: only then is a value between 0 and 1 a ratio.
-  bool has_direction(const std::string& task, std::string_view metric) const {
-    const json::Value* direction = dig(root_, {"higher_is_better", task, metric});
-    return direction != nullptr && direction->kind() == json::Kind::boolean;
+  bool has_direction(std::string_view task, std::string_view metric) const {
+    return root_.at({"higher_is_better", task, metric}).is_boolean();
   }
 
-  void read_task(const std::string& task, const json::Value& values) {
+  void read_task(std::string_view task, json::Node values) {
     for (const auto& [key, value] : values.members()) {
       const std::string_view metric = before_comma(key);
       if (metric == "alias" || metric == "name" || metric == "sample_len" ||
@@ -132,7 +132,7 @@ class LmEval {
         continue;
       }
       if (!value.is_number()) continue;
-      const auto number = number_of(&value);
+      const auto number = number_of(value);
       if (!number) {
         draft_.errors.push_back(
             cat(task, " ", key, " is ", value.literal(), ": not a finite number, left out"));
@@ -149,40 +149,38 @@ class LmEval {
     }
   }
 
-  void tag(ResultRow& row, const std::string& task, const std::string& key,
-           const json::Value& values) {
+  void tag(ResultRow& row, std::string_view task, std::string_view key, json::Node values) {
     row.tag("lm_eval_key", key);
-    const auto put = [&row](std::string_view name, const json::Value* value) {
+    const auto put = [&row](std::string_view name, json::Node value) {
       if (const auto text = text_of(value)) row.tag(name, *text);
     };
     put("total_eval_time_s", root_.find("total_evaluation_time_seconds"));
-    put("n_limit", dig(root_, {"config", "limit"}));
-    put("max_gen_toks",
-        draft_.gen_kwargs.is_object() ? draft_.gen_kwargs.find("max_gen_toks") : nullptr);
-    put("n_effective", dig(root_, {"n-samples", task, "effective"}));
-    put("n_original", dig(root_, {"n-samples", task, "original"}));
+    put("n_limit", root_.at({"config", "limit"}));
+    if (draft_.gen_kwargs.is_object()) {
+      if (const auto text = text_of(draft_.gen_kwargs.find("max_gen_toks")))
+        row.tag("max_gen_toks", *text);
+    }
+    put("n_effective", root_.at({"n-samples", task, "effective"}));
+    put("n_original", root_.at({"n-samples", task, "original"}));
     const size_t comma = key.find(',');
     const std::string error_key = comma == std::string::npos
                                       ? cat(key, "_stderr")
                                       : cat(key.substr(0, comma), "_stderr", key.substr(comma));
     if (number_of(values.find(error_key))) put("stderr", values.find(error_key));
-    put("num_fewshot", dig(root_, {"n-shot", task}));
-    put("task_version", dig(root_, {"versions", task}));
-    put("higher_is_better", dig(root_, {"higher_is_better", task, before_comma(key)}));
-    if (const auto hash = text_of(dig(root_, {"task_hashes", task})))
+    put("num_fewshot", root_.at({"n-shot", task}));
+    put("task_version", root_.at({"versions", task}));
+    put("higher_is_better", root_.at({"higher_is_better", task, before_comma(key)}));
+    if (const auto hash = text_of(root_.at({"task_hashes", task})))
       row.tag("task_hash", hash->substr(0, 16));
     put("model_source", root_.find("model_source"));
-    const json::Value* groups = root_.find("groups");
-    if (groups != nullptr && groups->is_object() && groups->find(task) != nullptr)
-      row.tag("is_group", "true");
-    if (comma == std::string::npos && root_.find("n-samples") == nullptr &&
-        root_.find("n-shot") == nullptr) {
+    if (root_.find("groups").find(task)) row.tag("is_group", "true");
+    if (comma == std::string::npos && !root_.find("n-samples") && !root_.find("n-shot")) {
       row.tag("lm_eval_legacy", "true");
     }
   }
 
   void finish() {
-    std::set<std::string> tasks;
+    std::set<std::string_view> tasks;
     for (const ResultRow& row : draft_.results) tasks.insert(row.name);
     const auto total = text_of(root_.find("total_evaluation_time_seconds"));
     const auto seconds = total ? parse_double(*total) : std::nullopt;
@@ -191,13 +189,13 @@ class LmEval {
         if (!row.duration_seconds) row.duration_seconds = seconds;
       }
     }
-    const json::Value* limit = dig(root_, {"config", "limit"});
-    if (!draft_.results.empty() && !any_nonzero_ && limit != nullptr && !limit->is_null()) {
+    const json::Node limit = root_.at({"config", "limit"});
+    if (!draft_.results.empty() && !any_nonzero_ && limit && !limit.is_null()) {
       draft_.errors.emplace_back("all scores are zero: inspect the samples");
     }
   }
 
-  const json::Value& root_;
+  const json::Node root_;
   Draft& draft_;
   bool any_nonzero_ = false;
 };
@@ -205,15 +203,15 @@ class LmEval {
 }  // namespace
 
 Result<std::vector<Draft>> convert_lm_eval(const ToolFile& file, const RunContext&) {
-  if (file.values.size() != 1 || !file.values[0].is_object()) {
+  if (!file.only_value().is_object()) {
     return Refusal(kConvertInput, "expected one JSON object (lm-eval results)");
   }
-  const json::Value& root = file.values[0];
-  const json::Value* results = root.find("results");
-  if (results == nullptr || !results->is_object()) {
+  const json::Node root = file.only_value();
+  const json::Node results = root.find("results");
+  if (!results.is_object()) {
     return Refusal(kConvertInput, "expected an object under `results` (lm-eval results)");
   }
-  if (results->members().empty())
+  if (results.members().empty())
     return Refusal(kNothingToPublish, "`results` is empty: zero tasks were selected");
   std::vector<Draft> drafts(1);
   LmEval(root, drafts[0]).run();

@@ -9,37 +9,33 @@ namespace assay::publish {
 
 namespace {
 
-const json::Value* root_object(const ToolFile& file) {
-  return !file.values.empty() && file.values[0].is_object() ? &file.values[0] : nullptr;
+json::Node root_object(const ToolFile& file) {
+  const json::Node root = file.values().front();
+  return root.is_object() ? root : json::Node();
 }
 
 // The first record: of an array, or of JSON lines.
-const json::Value* first_record(const ToolFile& file) {
-  if (file.values.empty()) return nullptr;
-  const json::Value* value = &file.values[0];
-  if (value->is_array()) value = value->items().empty() ? nullptr : &value->items()[0];
-  return value != nullptr && value->is_object() ? value : nullptr;
+json::Node first_record(const ToolFile& file) {
+  const json::Node value = file.values().front();
+  const json::Node record = value.is_array() ? value.items().front() : value;
+  return record.is_object() ? record : json::Node();
 }
 
-bool has(const json::Value* object, std::initializer_list<std::string_view> keys) {
-  return object != nullptr && std::all_of(keys.begin(), keys.end(), [&](std::string_view key) {
-           return object->find(key) != nullptr;
-         });
+bool has(json::Node object, std::initializer_list<std::string_view> keys) {
+  return std::all_of(keys.begin(), keys.end(),
+                     [&](std::string_view key) { return static_cast<bool>(object.find(key)); });
 }
 
 bool is_lm_eval(const ToolFile& file) {
-  const json::Value* root = root_object(file);
-  return has(root, {"results"}) && root->find("results")->is_object() &&
-         (has(root, {"config"}) || has(root, {"versions"}));
+  const json::Node root = root_object(file);
+  return root.find("results").is_object() && (has(root, {"config"}) || has(root, {"versions"}));
 }
 bool is_vllm(const ToolFile& file) {
   return has(first_record(file), {"model_id", "num_prompts"});
 }
 bool is_guidellm(const ToolFile& file) {
-  const json::Value* root = root_object(file);
-  const json::Value* runs = root != nullptr ? root->find("benchmarks") : nullptr;
-  return runs != nullptr && runs->is_array() && !runs->items().empty() &&
-         text_of(dig(runs->items()[0], {"type_"})) == "generative_benchmark";
+  return text_of(root_object(file).find("benchmarks").items().front().find("type_")) ==
+         "generative_benchmark";
 }
 bool is_llama_bench(const ToolFile& file) {
   if (has(first_record(file), {"avg_ts", "n_prompt"})) return true;
@@ -50,14 +46,13 @@ bool is_llama_bench(const ToolFile& file) {
           text.find(" t/s |") != std::string_view::npos);
 }
 bool is_aiperf(const ToolFile& file) {
-  const json::Value* root = root_object(file);
+  const json::Node root = root_object(file);
   if (has(root, {"aiperf_version"})) return true;
-  const json::Value* records = root != nullptr ? root->find("records") : nullptr;
-  return records != nullptr && records->is_object() && !records->members().empty() &&
-         dig(records->members()[0].second, {"tag"}) != nullptr;
+  const json::Members records = root.find("records").members();
+  return !records.empty() && has((*records.begin()).second, {"tag"});
 }
 bool is_genai_perf(const ToolFile& file) {
-  const json::Value* root = root_object(file);
+  const json::Node root = root_object(file);
   return has(root, {"input_config", "time_to_first_token"}) && !is_aiperf(file);
 }
 bool is_framework_eval(const ToolFile& file) {
@@ -70,15 +65,11 @@ bool is_throughput_probe(const ToolFile& file) {
 }
 bool is_bench_serve(const ToolFile& file) {
   if (has(first_record(file), {"gen_tps"})) return true;
-  const json::Value* root = root_object(file);
-  const json::Value* runs = root != nullptr ? root->find("runs") : nullptr;
-  return runs != nullptr && runs->is_array() && !runs->items().empty() &&
-         dig(runs->items()[0], {"gen_tps"}) != nullptr;
+  return has(root_object(file).find("runs").items().front(), {"gen_tps"});
 }
 bool is_benchd_score(const ToolFile& file) {
-  const json::Value* root = root_object(file);
-  return has(root, {"metrics", "passed", "score"}) &&
-         dig(*root, {"metrics", "harness_hash"}) != nullptr;
+  const json::Node root = root_object(file);
+  return has(root, {"metrics", "passed", "score"}) && has(root.find("metrics"), {"harness_hash"});
 }
 
 }  // namespace
@@ -101,64 +92,30 @@ const std::vector<Kind>& kinds() {
 }
 
 // Where the file has NaN or Infinity for a figure: such a figure is left out, and said to be.
-class NonFiniteFigures {
- public:
-  void look(const json::Value& value) {
-    if (value.is_number()) {
-      if (is_finite(value.literal())) return;
-      if (++count_ <= kNamed) found_.push_back(cat(path(), " is ", value.literal(), ", left out"));
-    } else if (value.is_object()) {
-      steps_.emplace_back();
-      for (const auto& [key, member] : value.members()) {
-        steps_.back().key = &key;
-        look(member);
-      }
-      steps_.pop_back();
-    } else if (value.is_array()) {
-      steps_.emplace_back();
-      for (size_t i = 0; i < value.items().size(); ++i) {
-        steps_.back().index = i;
-        look(value.items()[i]);
-      }
-      steps_.pop_back();
-    }
+void find_non_finite(json::Node value, const std::string& path, std::vector<std::string>& found) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.members())
+      find_non_finite(member, json::path_of(path, key), found);
+  } else if (value.is_array()) {
+    size_t i = 0;
+    for (const json::Node item : value.items())
+      find_non_finite(item, json::path_of(path, i++), found);
+  } else if (value.is_number() && json::is_non_finite(value.literal())) {
+    found.push_back(cat(path, " is ", value.literal(), ", left out"));
   }
-
-  [[nodiscard]] std::vector<std::string> take() {
-    if (count_ > kNamed)
-      found_.push_back(cat(count_ - kNamed, " more figures are no finite numbers, left out"));
-    return std::move(found_);
-  }
-
- private:
-  static constexpr size_t kNamed = 20;
-  struct Step {  // into a member, or into an item
-    const std::string* key = nullptr;
-    size_t index = 0;
-  };
-
-  // "NaN", "Infinity", "-Infinity"; a literal that overflows is a number all the same.
-  static bool is_finite(const std::string& literal) {
-    const char first = literal[literal.size() > 1 && literal[0] == '-' ? 1 : 0];
-    return first != 'N' && first != 'I';
-  }
-  // Made only for what is found: the walk sees every value of the file.
-  [[nodiscard]] std::string path() const {
-    std::string text;
-    for (const Step& step : steps_)
-      text = step.key != nullptr ? json::path_of(text, *step.key) : json::path_of(text, step.index);
-    return text;
-  }
-
-  std::vector<Step> steps_;
-  std::vector<std::string> found_;
-  size_t count_ = 0;
-};
+}
 
 std::vector<std::string> non_finite_figures(const ToolFile& file) {
-  NonFiniteFigures figures;
-  for (const json::Value& value : file.values) figures.look(value);
-  return figures.take();
+  constexpr size_t kNamed = 20;
+  std::vector<std::string> found;
+  if (!file.document.has_non_finite()) return found;  // the walk costs as much as the reading
+  for (const json::Node value : file.values()) find_non_finite(value, "", found);
+  if (found.size() > kNamed) {
+    const size_t more = found.size() - kNamed;
+    found.resize(kNamed);
+    found.push_back(cat(more, " more figures are no finite numbers, left out"));
+  }
+  return found;
 }
 
 Result<std::vector<Envelope>> convert_file(const ToolFile& file, std::string_view kind,

@@ -20,8 +20,7 @@ ResultRow* add_row(Draft& draft, std::string_view name, std::string_view metric,
   return &draft.results.back();
 }
 
-void add_tags(ResultRow& row, const json::Value& object,
-              std::initializer_list<std::string_view> keys) {
+void add_tags(ResultRow& row, json::Node object, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
     if (const auto text = text_of(object.find(key))) row.tag(key, *text);
   }
@@ -41,12 +40,11 @@ void apply_failures(Draft& draft, const RunContext& context, double completed, d
   draft.results.clear();
 }
 
-json::Value key_values(const json::Value* value) {
-  if (value == nullptr) return {};
-  if (value->is_object()) return *value;
-  if (!value->is_string() || value->string().empty()) return {};
+json::Value key_values(json::Node value) {
+  if (value.is_object()) return value.to_value();
+  if (!value.is_string() || value.string().empty()) return {};
   json::Value out = json::Value::object();
-  for (const std::string_view part : split(value->string(), ',')) {
+  for (const std::string_view part : split(value.string(), ',')) {
     const size_t equals = part.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view key = trim(part.substr(0, equals));

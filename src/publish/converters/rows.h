@@ -17,8 +17,7 @@ ResultRow* add_row(Draft& draft, std::string_view name, std::string_view metric,
 
 /// Tags of `keys` as source text, where the object has them: strings, numbers, booleans; null is
 /// left out.
-void add_tags(ResultRow& row, const json::Value& object,
-              std::initializer_list<std::string_view> keys);
+void add_tags(ResultRow& row, json::Node object, std::initializer_list<std::string_view> keys);
 
 /// A run with failed requests is no success: sets cell_status failed and removes its rates, unless
 /// the context allows partial failures and some requests completed; then an errors[] entry and the
@@ -26,7 +25,7 @@ void add_tags(ResultRow& row, const json::Value& object,
 void apply_failures(Draft& draft, const RunContext& context, double completed, double failed);
 
 /// "a=1,b=x" as an object of numbers and strings; an object as it is; null otherwise.
-[[nodiscard]] json::Value key_values(const json::Value* value);
+[[nodiscard]] json::Value key_values(json::Node value);
 
 /// Seconds since the epoch (a fraction is kept to the microsecond) as UTC text; nothing outside the
 /// years 1 to 9999.

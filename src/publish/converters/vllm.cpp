@@ -49,8 +49,8 @@ std::optional<std::string> iso_local(std::string_view date) {
              date.substr(9, 2), ":", date.substr(11, 2), ":", date.substr(13, 2));
 }
 
-Result<Draft> convert_run(const json::Value& run, const RunContext& context) {
-  if (!run.is_object() || run.find("model_id") == nullptr || run.find("num_prompts") == nullptr) {
+Result<Draft> convert_run(json::Node run, const RunContext& context) {
+  if (!run.is_object() || !run.find("model_id") || !run.find("num_prompts")) {
     return Refusal(kConvertInput,
                    "expected an object with model_id and num_prompts (vllm bench serve)");
   }
@@ -73,7 +73,7 @@ Result<Draft> convert_run(const json::Value& run, const RunContext& context) {
   rate("request_throughput", "throughput_requests_per_s", "req/s");
   for (const auto& [key, value] : run.members()) {
     if (const auto metric = latency_metric(key))
-      add_row(draft, kName, *metric, "ms", number_of(&value));
+      add_row(draft, kName, *metric, "ms", number_of(value));
   }
   add_row(draft, kName, "spec_decode_acceptance_rate", "%",
           number_of(run.find("spec_decode_acceptance_rate")));
@@ -112,9 +112,9 @@ Result<Draft> convert_run(const json::Value& run, const RunContext& context) {
 
 Result<std::vector<Draft>> convert_vllm(const ToolFile& file, const RunContext& context) {
   std::vector<Draft> drafts;
-  for (const json::Value& value : file.values) {
+  for (json::Node value : file.values()) {
     if (value.is_array()) {
-      for (const json::Value& run : value.items()) {
+      for (json::Node run : value.items()) {
         TRY(draft, convert_run(run, context));
         drafts.push_back(std::move(draft));
       }
