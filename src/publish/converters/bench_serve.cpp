@@ -12,13 +12,20 @@ namespace assay::publish {
 
 namespace {
 
-std::optional<double> median_of(const std::vector<const json::Value*>& runs, std::string_view key) {
+// Nothing when a run's own figure cannot be: it would hide among the others.
+std::optional<double> median_of(const std::vector<const json::Value*>& runs, std::string_view key,
+                                std::vector<std::string>& errors) {
   std::vector<double> values;
   for (const json::Value* run : runs) {
     if (const auto value = number_of(run->find(key))) values.push_back(*value);
   }
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
+  if (values.front() < 0) {
+    errors.push_back(
+        cat("`", key, "` of a run is ", values.front(), ", which cannot be; left out"));
+    return std::nullopt;
+  }
   const size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
@@ -61,7 +68,7 @@ Result<std::vector<Draft>> convert_bench_serve(const ToolFile& file, const RunCo
           {"gen_tps", "throughput_output_toks_per_s", "tok/s"},
           {"ttft_ms", "ttft_p50_ms", "ms"},
           {"tpot_ms", "tpot_p50_ms", "ms"}}) {
-      add_row(draft, "bench_serve", metric, unit, median_of(runs, source));
+      add_row(draft, "bench_serve", metric, unit, median_of(runs, source, draft.errors));
     }
     for (size_t i = first; i < draft.results.size(); ++i) {
       ResultRow& row = draft.results[i];

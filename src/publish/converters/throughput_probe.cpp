@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "publish/converters/converters.h"
 #include "publish/converters/rows.h"
+#include "publish/converters/throughput_probe_accounting.h"
 #include "publish/refusals.h"
 
 namespace assay::publish {
@@ -55,6 +56,7 @@ void add_sequential(Draft& draft, const json::Value& root, const json::Value& se
   for (const Figure& figure : kFigures) {
     const json::Value* spread = sequential.find(figure.source);
     if (spread == nullptr || !spread->is_object()) continue;
+    if (!is_spread(*spread, figure.source, draft.errors)) continue;
     const auto median = number_of(spread->find("median"));
     ResultRow* row = add_row(draft, kName, figure.metric, figure.unit,
                              median ? std::optional(*median * figure.scale) : std::nullopt);
@@ -67,7 +69,10 @@ void add_sequential(Draft& draft, const json::Value& root, const json::Value& se
     }
   }
   for (const char* rate : {"tool_call_valid", "answered_rate", "truncated_rate"}) {
-    if (ResultRow* row = add_row(draft, kName, rate, "ratio", number_of(sequential.find(rate)))) {
+    const auto share = number_of(sequential.find(rate));
+    if (share && !(*share >= 0 && *share <= 1)) {
+      draft.errors.push_back(cat("`", rate, "` is ", *share, ", a share is 0 to 1; left out"));
+    } else if (ResultRow* row = add_row(draft, kName, rate, "ratio", share)) {
       row->tag("phase", "sequential");
     }
   }
@@ -177,7 +182,9 @@ Result<Draft> draft_of(const json::Value& root) {
     if (!draft.cell_status || draft.cell_status == "success") draft.cell_status = "aborted";
     draft.errors.push_back(cat("aborted: ", text_of(aborted).value_or("see the raw file")));
   }
-  if (!stopped && (!draft.cell_status || draft.cell_status == "success")) {
+  const bool success = !stopped && (!draft.cell_status || draft.cell_status == "success");
+  TRY_DO(check_probe_accounting(root, success));
+  if (success) {
     if (const json::Value* sequential = root.find("sequential");
         sequential != nullptr && sequential->is_object()) {
       add_sequential(draft, root, *sequential);
