@@ -97,7 +97,8 @@ std::string probe_run(Figures& f, size_t index) {
   return cat(R"({"index": )", index, R"(, "ttft_s": )", f.text(0.3), R"(, "total_s": )", f.text(3),
              R"(, "prompt_tokens": 512, "completion_tokens": 64, "cumulative_tok_s": )",
              f.text(200), R"(, "decode_tok_s": )", f.text(30),
-             R"(, "finish_reason": "length", "answer_chars": 200})");
+             R"(, "finish_reason": "length", "answer_chars": 200, "deltas": {"at_s": [)",
+             numbers(f, 64, 3), "]}}");
 }
 
 std::string gate(Figures& f, size_t index) {
@@ -136,7 +137,7 @@ const Shape& shape_of(std::string_view kind) {
       {"throughput-probe", "single runs",
        R"({"model": "m", "base_url": "http://127.0.0.1:1/v1", "max_tokens": 64, "cell_status": "success",
  "readiness": {"initial_model_state": "resident"}, "started_utc": "2026-04-24T18:30:00Z",
- "sequential": {"n_ok": 4, "n_err": 0, "cumulative_tok_s": {"median": 200.5, "min": 199.5, "max": 201.5}},
+ "sequential": {"cumulative_tok_s": {"median": 200.5, "min": 199.5, "max": 201.5}},
  "sequential_runs": [)",
        "]}", probe_run},
       {"bench-serve", "runs", "[", "]", serve_run},

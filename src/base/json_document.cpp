@@ -86,6 +86,17 @@ Value Node::to_value() const {
   return {};
 }
 
+std::optional<double> finite_number(std::string_view literal) {
+  if (const auto parsed = parse_double(literal))
+    return std::isfinite(*parsed) ? parsed : std::nullopt;
+  // from_chars reports underflow to zero as out of range too; strtod semantics are wanted there: a
+  // literal such as 1e-400 is a legal, tiny number.
+  const size_t e = literal.find_first_of("eE");
+  if (e == std::string_view::npos || literal.find('-', e) == std::string_view::npos)
+    return std::nullopt;
+  return 0.0;
+}
+
 bool is_non_finite(std::string_view literal) {
   const size_t sign = literal.starts_with('-') ? 1 : 0;
   return literal.size() > sign && (literal[sign] == 'N' || literal[sign] == 'I');
@@ -114,6 +125,8 @@ class DocumentReader {
 
   // Text that is not decoded in place is copied behind this from then on.
   void copy_texts() { copied_ = true; }
+  // The text has no \u: none of its strings can be wrong for one.
+  void expect_no_escapes() { has_escapes_ = false; }
   // A stream that can read over what is not wanted: the value of the key just seen, of which a
   // scalar is left, and what is in the coming object or array.
   void read_over_with(PieceStream& stream) { stream_ = &stream; }
@@ -133,7 +146,7 @@ class DocumentReader {
     return scalar(Kind::number, text, size);
   }
   bool String(const char* text, rapidjson::SizeType size, bool) {
-    problem = problem_of_string({text, size});
+    if (has_escapes_) problem = problem_of_string({text, size});
     return !problem && scalar(Kind::string, text, size);
   }
   // Numbers arrive as text only; these exist because the reader's interface asks for them.
@@ -149,7 +162,7 @@ class DocumentReader {
   bool EndArray(rapidjson::SizeType) { return close(); }
 
   bool Key(const char* text, rapidjson::SizeType size, bool) {
-    problem = problem_of_string({text, size});
+    if (has_escapes_) problem = problem_of_string({text, size});
     if (problem) return false;
     if (reading_over()) return true;
     const std::string_view key(text, size);
@@ -328,6 +341,7 @@ class DocumentReader {
   bool count_next_ = false;  // of the coming value, an array's, only the number of items is wanted
   PieceStream* stream_ = nullptr;
   bool copied_ = false;
+  bool has_escapes_ = true;
   char* free_ = nullptr;
   size_t room_ = 0;
 };
@@ -349,6 +363,8 @@ constexpr size_t kRoom = 32;
 Status read_in_place(char* text, size_t size, const ReadOptions& options, DocumentReader& reader) {
   constexpr unsigned kInPlace = rapidjson::kParseInsituFlag;
   rapidjson::InsituStringStream stream(text);
+  if (std::string_view(text, size).find("\\u") == std::string_view::npos)
+    reader.expect_no_escapes();
   // Checked as a whole the text is scanned faster than string by string; what is wrong with it is
   // then said by the slower way.
   return is_utf8({text, size}) ? read_from<kInPlace>(stream, size, options, reader)

@@ -100,17 +100,19 @@ class Items {
     using value_type = Node;
     using pointer = void;
     using reference = Node;
+    Iterator() = default;
     [[nodiscard]] Node operator*() const { return Node(at_); }
     Iterator& operator++() {
       at_ += at_->span;
       return *this;
     }
+    void operator++(int) { ++*this; }
     friend bool operator==(const Iterator&, const Iterator&) = default;
 
    private:
     friend class Items;
     explicit Iterator(const Node::Entry* at) : at_(at) {}
-    const Node::Entry* at_;
+    const Node::Entry* at_ = nullptr;
   };
   [[nodiscard]] Iterator begin() const { return Iterator(begin_); }
   [[nodiscard]] Iterator end() const { return Iterator(end_); }
@@ -140,6 +142,7 @@ class Members {
     using value_type = std::pair<std::string_view, Node>;
     using pointer = void;
     using reference = value_type;
+    Iterator() = default;
     [[nodiscard]] std::pair<std::string_view, Node> operator*() const {
       return {{at_->text, at_->size}, Node(at_ + 1)};
     }
@@ -148,6 +151,7 @@ class Members {
       pass_dropped();
       return *this;
     }
+    void operator++(int) { ++*this; }
     friend bool operator==(const Iterator& a, const Iterator& b) { return a.at_ == b.at_; }
 
    private:
@@ -156,8 +160,8 @@ class Members {
     void pass_dropped() {
       while (at_ != end_ && at_->kind == Node::kDropped) at_ += 1 + at_[1].span;
     }
-    const Node::Entry* at_;
-    const Node::Entry* end_;
+    const Node::Entry* at_ = nullptr;
+    const Node::Entry* end_ = nullptr;
   };
   [[nodiscard]] Iterator begin() const { return {begin_, end_}; }
   [[nodiscard]] Iterator end() const { return {end_, end_}; }
@@ -173,6 +177,10 @@ class Members {
   const Node::Entry* end_ = nullptr;
   size_t size_ = 0;
 };
+
+/// The number that a literal means: finite as a double, 0 where it is too small for one; nothing
+/// for NaN, Infinity and what is too large.
+[[nodiscard]] std::optional<double> finite_number(std::string_view literal);
 
 /// Whether a number's source text is NaN, Infinity or -Infinity.
 [[nodiscard]] bool is_non_finite(std::string_view literal);

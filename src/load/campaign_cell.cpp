@@ -5,6 +5,7 @@
 
 #include "base/build_info.h"
 #include "base/files.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "load/campaign_admission.h"
 #include "load/campaign_sides.h"
@@ -13,8 +14,7 @@
 
 namespace assay::load {
 
-std::optional<Gate> preflight(const Cell& cell, const Profile& profile, const Guards& guards,
-                              const MemoryFacts& memory, json::Value& facts) {
+std::optional<Gate> gate_of(const Cell& cell, const Profile& profile) {
   if (profile.outcome &&
       profile.outcome->target_tokens.value_or(cell.target_tokens) == cell.target_tokens) {
     return Gate{profile.outcome->status, Refusal(kDeclaredOutcome, profile.outcome->reason)};
@@ -25,6 +25,12 @@ std::optional<Gate> preflight(const Cell& cell, const Profile& profile, const Gu
                         cat("target ", cell.target_tokens, " + reservation ", cell.output_tokens,
                             " exceeds the window ", cell.configured_window))};
   }
+  return std::nullopt;
+}
+
+std::optional<Gate> preflight(const Cell& cell, const Profile& profile, const Guards& guards,
+                              const MemoryFacts& memory, json::Value& facts) {
+  if (auto gate = gate_of(cell, profile)) return gate;
   facts.set("memory_bytes", memory.total_bytes);
   facts.set("swap_used_bytes", memory.swap_used_bytes);
   if (memory.swap_used_bytes > guards.swap_bytes_max) {
@@ -203,7 +209,9 @@ class CellRun {
     options.save = [this](const json::Value& document) {
       if (const json::Value* phase = document.find("phase"); phase != nullptr && phase->is_string())
         record_.phase = phase->string();
-      return write_cell(folder_, record_, completed(document, candidate_));
+      json::Value file = completed(document, candidate_);
+      hide_secrets(file);
+      return write_cell(folder_, record_, std::move(file));
     };
     Probe probe(std::move(options));
     const int64_t repeats = cell_.repeats;
@@ -357,6 +365,7 @@ class CellRun {
       document.set("weights_unproven", proof_problem_);
     }
     add_comparison(document, result, first_half);
+    hide_secrets(document);
     if (record_.status == CellStatus::success) check_record(document);
     return finish(std::move(document));
   }
@@ -411,7 +420,27 @@ class CellRun {
     std::filesystem::remove(copy, ignored);
   }
 
+  // A server, a proxy or the system may repeat what the servers were given. Texts that only look
+  // like secrets are hidden where a server's words are repeated: in reason and diagnostics.
+  void hide_secrets(json::Value& value) const {
+    candidate_.secrets.hide(value);
+    if (control_) control_->secrets.hide(value);
+  }
+  void hide_secrets(std::string& text) const {
+    json::Value value(std::move(text));
+    hide_secrets(value);
+    text = mask_text(value.string()).value_or(value.string());
+  }
+
   MeasuredCell finish(json::Value document) {
+    hide_secrets(document);
+    hide_secrets(record_.facts);
+    hide_secrets(record_.reason);
+    if (!slot_.log_problem().empty()) {
+      record_.diagnostics.push_back(
+          cat("server.log may hold a secret of the server's command: ", slot_.log_problem()));
+    }
+    for (std::string& line : record_.diagnostics) hide_secrets(line);
     record_.finished = true;
     const WallAnchor anchor = WallAnchor::take();
     record_.finished_utc = anchor.utc(anchor.at);

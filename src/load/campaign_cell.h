@@ -24,6 +24,9 @@ struct Gate {
   CellStatus status;
   Refusal why;
 };
+/// By the manifest alone: a declared outcome, a prompt that the window does not admit.
+[[nodiscard]] std::optional<Gate> gate_of(const Cell& cell, const Profile& profile);
+/// By the machine too.
 [[nodiscard]] std::optional<Gate> preflight(const Cell& cell, const Profile& profile,
                                             const Guards& guards, const MemoryFacts& memory,
                                             json::Value& facts);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/secrets.h"
 #include "base/text.h"
 #include "load/campaign_admission.h"
 #include "load/refusals.h"
@@ -313,6 +314,9 @@ Result<Manifest> parse_manifest(std::string_view bytes) {
   TRY_DO(check_folder_name(manifest.campaign_id, "campaign_id"));
   TRY_DO(read_text(root, "output_root", "", manifest.output_root));
   TRY_DO(read_text(root, "base_url", "", manifest.base_url));
+  // It names every cell and stands in every file.
+  if (mask_text(manifest.base_url))
+    return wrong("base_url", "holds a user, a password or a key, which would stand in every file");
   TRY_DO(read_text(root, "environment_class", "", manifest.environment_class));
   if (manifest.environment_class != "isolated" && manifest.environment_class != "under-load") {
     return wrong("environment_class",

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "load/campaign_admission.h"
 #include "load/campaign_cell.h"
+#include "load/campaign_sides.h"
 #include "load/refusals.h"
 #include "machine/detect.h"
 
@@ -72,7 +73,23 @@ int CampaignOutcome::exit() const {
   return good ? 0 : 1;
 }
 
+Status check_campaign(const Manifest& manifest, const CampaignOptions& options) {
+  TRY_DO(expand(options.output_root.value_or(manifest.output_root),
+                with_environment(options.variables)));
+  for (const Cell& cell : plan_cells(manifest)) {
+    const Profile& profile = *manifest.find_profile(cell.profile_id);
+    if (gate_of(cell, profile)) continue;
+    for (const std::string& id : {profile.id, manifest.control_profile.value_or(profile.id)}) {
+      // Any port stands in for the free one that the cell would be given.
+      const auto side = make_side(manifest, *manifest.find_profile(id), cell, options, 65535);
+      if (!side) return at(cat("profile `", id, "`"), side.refusal());
+    }
+  }
+  return {};
+}
+
 Result<CampaignOutcome> run_campaign(const Manifest& manifest, const CampaignOptions& options) {
+  TRY_DO(check_campaign(manifest, options));
   TRY(root, expand(options.output_root.value_or(manifest.output_root),
                    with_environment(options.variables)));
   CampaignOutcome outcome;

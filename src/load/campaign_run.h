@@ -64,6 +64,12 @@ struct CampaignOutcome {
 [[nodiscard]] Result<CampaignOutcome> run_campaign(const Manifest& manifest,
                                                    const CampaignOptions& options);
 
+/// What can be known to go wrong before anything starts: each side of every cell that would be
+/// measured has its variables and URLs that can be measured, and so has the output root. Opens no
+/// connection, writes nothing. Refuses CAMPAIGN-VARIABLE-UNSET, LOAD-URL; run_campaign asks it
+/// first.
+[[nodiscard]] Status check_campaign(const Manifest& manifest, const CampaignOptions& options);
+
 /// The lines of a dry run, one a cell: id, profile, window, target and what would happen. Writes
 /// nothing, opens no connection.
 [[nodiscard]] std::vector<std::string> describe_cells(const Manifest& manifest);

@@ -1,5 +1,6 @@
 #include "load/endpoint.h"
 
+#include "base/secrets.h"
 #include "base/text.h"
 #include "load/refusals.h"
 
@@ -7,8 +8,18 @@ namespace assay::load {
 
 namespace {
 
+// A user's name and password are not repeated, nor is a key in a query; where an "@" stands
+// anywhere, nothing is.
 Refusal refuse(std::string_view url, std::string_view why) {
-  return Refusal(kUrl, cat("`", url, "`: ", why));
+  if (url.find('@') != std::string_view::npos) return Refusal(kUrl, cat("the base URL: ", why));
+  return Refusal(kUrl, cat("`", mask_text(url).value_or(std::string(url)), "`: ", why));
+}
+
+// Between the scheme, if there is one, and the path.
+std::string_view authority_of(std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
+  return url.substr(0, url.find_first_of("/?#"));
 }
 
 bool is_plain(std::string_view text) {
@@ -23,6 +34,9 @@ bool is_plain(std::string_view text) {
 Result<Endpoint> parse_endpoint(std::string_view base_url) {
   constexpr std::string_view kScheme = "http://";
   std::string_view rest = base_url;
+  if (authority_of(base_url).find('@') != std::string_view::npos) {
+    return Refusal(kUrl, "the base URL holds a user name; give a key with --api-key-env");
+  }
   if (rest.starts_with("https://")) {
     return refuse(base_url, "https is not measured; give the http address of the server itself");
   }
@@ -36,10 +50,6 @@ Result<Endpoint> parse_endpoint(std::string_view base_url) {
   std::string_view authority = rest.substr(0, slash);
   std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash);
   while (path.ends_with('/')) path.remove_suffix(1);
-  if (authority.find('@') != std::string_view::npos) {
-    // Nothing of it is repeated: what stands there may be a password.
-    return Refusal(kUrl, "the base URL holds a user name; give a key with --api-key-env");
-  }
   Endpoint endpoint;
   std::string_view port;
   if (authority.starts_with('[')) {

@@ -47,9 +47,16 @@ TEST(Endpoint, EverythingElseIsRefusedByName) {
 }
 
 TEST(Endpoint, AUserNameIsRefusedAndNotRepeated) {
-  const auto endpoint = parse_endpoint("http://me:hunter2@host/v1");
-  ASSERT_FALSE(endpoint);
-  EXPECT_EQ(endpoint.refusal().detail.find("hunter2"), std::string::npos);
+  for (const char* url :
+       {"http://me:hunter2@host/v1", "https://me:hunter2@host/v1", "me:hunter2@host",
+        "ftp://me:hunter2@host", "http://me:hun/ter2@host", "http://me:hunter2@host ",
+        "http://host/v1?api_key=hunter2", "https://host/v1?token=hunter2"}) {
+    const auto endpoint = parse_endpoint(url);
+    ASSERT_FALSE(endpoint) << url;
+    for (const char* part : {"hunter2", "ter2"})
+      EXPECT_EQ(endpoint.refusal().detail.find(part), std::string::npos) << url;
+  }
+  EXPECT_TRUE(parse_endpoint("http://host/@me/v1"));  // in a path it names nobody
 }
 
 TEST(Clock, DatesFollowFromOneAnchorAndTheMonotonicClock) {

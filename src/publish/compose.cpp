@@ -1,6 +1,7 @@
 // What every conversion has in common: typed looks into foreign documents, composing the envelope.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/text.h"
 #include "publish/convert.h"
@@ -75,46 +76,34 @@ class Head {
   std::vector<json::Member> members_;
 };
 
-// Paths under a home folder lose the part that names a person.
-void cut_home(std::string& text) {
-  if (text.find_first_of("/\\") == std::string::npos) return;
-  for (const std::string_view root : {"/Users/", "/home/", "\\Users\\"}) {
-    for (size_t at = text.find(root); at != std::string::npos; at = text.find(root, at)) {
-      size_t end = at + root.size();
-      while (end < text.size() && text[end] != '/' && text[end] != '\\' && text[end] != ' ' &&
-             text[end] != '"' && text[end] != ',') {
-        ++end;
-      }
-      text.replace(at, end - at, "~");
-    }
-  }
-}
+// Rates, times and counts: below zero they cannot be, whatever tool says so. Scores and ratios can.
+constexpr std::string_view kNeverNegative[] = {"tok/s", "req/s",  "ms",    "s",    "seconds",
+                                               "W",     "tokens", "bytes", "count"};
 
-void cut_homes(json::Value& value) {
-  if (value.is_string()) {
-    if (value.string().find_first_of("/\\") == std::string::npos) return;
-    std::string text = value.string();
-    cut_home(text);
-    if (text != value.string()) value = json::Value(std::move(text));
-  } else if (value.is_array()) {
-    for (json::Value& item : value.items()) cut_homes(item);
-  } else if (value.is_object()) {
-    for (auto& [key, member] : value.members()) cut_homes(member);
-  }
-}
-
-// A figure that a conversion drives out of range is no figure; the file's own NaN never gets here.
-std::vector<ResultRow> finite_rows(std::vector<ResultRow> rows, std::vector<std::string>& errors) {
-  const auto clean = [](std::optional<double>& figure) {
-    if (figure && !std::isfinite(*figure)) figure.reset();
+// A figure that a conversion drives out of range is no figure, and neither is one that cannot be;
+// the file's own NaN never gets here.
+std::vector<ResultRow> possible_rows(std::vector<ResultRow> rows,
+                                     std::vector<std::string>& errors) {
+  std::set<std::string> said;  // once for all rows of a run that share the figure
+  const auto clean = [&](std::optional<double>& figure, std::string_view name) {
+    if (!figure || (std::isfinite(*figure) && *figure >= 0)) return;
+    if (std::isfinite(*figure) && said.insert(cat(name, *figure)).second)
+      errors.push_back(cat("`", name, "` is ", *figure, ", which cannot be; left out"));
+    figure.reset();
   };
   for (ResultRow& row : rows) {
-    clean(row.duration_seconds);
-    clean(row.peak_rss_mb);
+    clean(row.duration_seconds, "duration_seconds");
+    clean(row.peak_rss_mb, "peak_rss_mb");
   }
   std::erase_if(rows, [&](const ResultRow& row) {
-    if (std::isfinite(row.value)) return false;
-    errors.push_back(cat(row.name, " ", row.metric, " is not a finite number, left out"));
+    if (!std::isfinite(row.value)) {
+      errors.push_back(cat(row.name, " ", row.metric, " is not a finite number, left out"));
+      return true;
+    }
+    if (row.value >= 0 || std::ranges::find(kNeverNegative, row.unit) == std::end(kNeverNegative))
+      return false;
+    errors.push_back(cat(row.name, " ", row.metric, " is ", row.value, " ", row.unit,
+                         ", which cannot be; left out"));
     return true;
   });
   return rows;
@@ -124,7 +113,7 @@ std::vector<ResultRow> finite_rows(std::vector<ResultRow> rows, std::vector<std:
 
 Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile& file) {
   Envelope envelope;
-  envelope.results = finite_rows(std::move(draft.results), draft.errors);
+  envelope.results = possible_rows(std::move(draft.results), draft.errors);
   envelope.control_of_next = draft.control_of_next;
   Head head;
   head.put("schema_version", "1");
@@ -186,8 +175,6 @@ Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile&
   head.put_object("control", std::move(draft.control));
   envelope.head = head.take();
 
-  mask_secrets(envelope.head);
-  cut_homes(envelope.head);
   for (ResultRow& row : envelope.results) {
     if (time_source) row.tag("timestamp_source", *time_source);
     for (const auto& [key, text] : context.tags) {
@@ -196,10 +183,6 @@ Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile&
                                              " ", row.metric, " already"));
       }
       row.tag(key, text);
-    }
-    for (auto& [key, text] : row.tags) {
-      if (is_secret_key(key)) text = "***";
-      cut_home(text);
     }
   }
   return envelope;

@@ -8,6 +8,10 @@ namespace assay::publish {
 inline constexpr RefusalInfo kConvertInput{
     "CONVERT-INPUT", "A result file cannot be read as the kind it is said to be.",
     "Check that the file is whole and that --kind names the tool that wrote it."};
+inline constexpr RefusalInfo kConvertAccounting{
+    "CONVERT-ACCOUNTING", "The counts of a result file contradict each other.",
+    "Publish the file as its tool wrote it; when it is that, the tool's fault must be mended "
+    "first."};
 inline constexpr RefusalInfo kConvertKindUnknown{
     "CONVERT-KIND-UNKNOWN", "No known tool's output was recognised in the file, or more than one.",
     "Name the tool with --kind."};
@@ -88,6 +92,7 @@ inline constexpr RefusalInfo kEventsNotWritten{
     "Check the state folder; `assay-publish events replay` rebuilds the feed from the shards."};
 
 inline constexpr const RefusalInfo* kPublishRefusals[] = {&kConvertInput,
+                                                          &kConvertAccounting,
                                                           &kConvertKindUnknown,
                                                           &kConvertModelUnknown,
                                                           &kConvertTagClash,

@@ -64,15 +64,17 @@ int run(const cli::Invocation& invocation) {
   auto manifest = parse_manifest(*bytes);
   if (!manifest)
     return invocation.refuse(at(path.string(), std::move(manifest).refusal()), cli::kInputOutput);
-  if (invocation.has("--dry-run")) {
-    for (const std::string& line : describe_cells(*manifest)) std::cout << line << "\n";
-    return cli::kOk;
-  }
   CampaignOptions options;
   std::error_code error;
   options.variables["manifest_dir"] =
       std::filesystem::absolute(path, error).lexically_normal().parent_path().string();
   options.output_root = invocation.text("--output-root");
+  if (invocation.has("--dry-run")) {
+    if (const Status sound = check_campaign(*manifest, options); !sound)
+      return invocation.refuse(at(path.string(), sound.refusal()), cli::kInputOutput);
+    for (const std::string& line : describe_cells(*manifest)) std::cout << line << "\n";
+    return cli::kOk;
+  }
   options.retry = invocation.has("--retry");
   if (!invocation.has("--no-record-check")) options.publisher = publisher_beside_us();
   options.digest_cache = default_digest_cache();

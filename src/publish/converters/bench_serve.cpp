@@ -48,9 +48,16 @@ struct KeyHash {
   }
 };
 
-std::optional<double> median_of(std::vector<double> values) {
+// Nothing when a run's own figure cannot be: it would hide among the others.
+std::optional<double> median_of(std::vector<double> values, std::string_view key,
+                                std::vector<std::string>& errors) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
+  if (values.front() < 0) {
+    errors.push_back(
+        cat("`", key, "` of a run is ", values.front(), ", which cannot be; left out"));
+    return std::nullopt;
+  }
   const size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
@@ -77,7 +84,7 @@ Result<std::vector<Draft>> convert_bench_serve(const ToolFile& file, const RunCo
   for (const Group& group : groups) {
     for (size_t i = 0; i < std::size(kFigures); ++i) {
       ResultRow* row = add_row(draft, "bench_serve", kFigures[i].metric, kFigures[i].unit,
-                               median_of(group.values[i]));
+                               median_of(group.values[i], kFigures[i].source, draft.errors));
       if (row == nullptr) continue;
       if (group.peak_gb > 0) row->peak_rss_mb = group.peak_gb * 1024;
       row->tag("prompt_set", group.prompt_set);

@@ -276,6 +276,75 @@ ToolFile inline_file(std::string_view text) {
   return file;
 }
 
+std::string errors_of(std::string_view text, std::string_view kind) {
+  const auto envelopes = convert_file(inline_file(text), kind, context());
+  if (!envelopes) return envelopes.refusal().text();
+  return json::write(*envelopes->front().find("errors"));
+}
+
+TEST(Impossible, RatesTimesAndCountsBelowZeroAreLeftOutWhateverToolSaysSo) {
+  const auto envelopes = convert_file(
+      inline_file(R"({"model_id":"m","num_prompts":8,"completed":8,"failed":0,"duration":-1.5,
+                      "total_input_tokens":100,"total_token_throughput":-248.5,
+                      "output_throughput":82.5,"median_ttft_ms":-3,"p99_ttft_ms":0})"),
+      "vllm", context());
+  ASSERT_TRUE(envelopes) << envelopes.refusal().text();
+  const Envelope& envelope = envelopes->front();
+  // Nought can be, and so can what stands beside an impossible figure.
+  EXPECT_EQ(values(envelope), (std::map<std::string, double>{{"throughput_output_toks_per_s", 82.5},
+                                                             {"ttft_p99_ms", 0}}));
+  for (const ResultRow& each : envelope.results) EXPECT_FALSE(each.duration_seconds);
+  EXPECT_EQ(
+      json::write(*envelope.find("errors")),
+      R"(["`duration_seconds` is -1.5, which cannot be; left out",)"
+      R"("benchmark_serving throughput_total_toks_per_s is -248.5 tok/s, which cannot be; left out",)"
+      R"("benchmark_serving ttft_p50_ms is -3.0 ms, which cannot be; left out"])");
+}
+
+TEST(Impossible, ScoresMayBeBelowZero) {
+  const auto envelopes = convert_file(
+      inline_file(R"({"model_name":"m","results":{"t":{"mcc,none":-0.25}},"configs":{}})"),
+      "lm-eval", context("reasoning"));
+  ASSERT_TRUE(envelopes) << envelopes.refusal().text();
+  EXPECT_EQ(values(envelopes->front()), (std::map<std::string, double>{{"mcc_none", -0.25}}));
+}
+
+TEST(Impossible, ARunsOwnFigureDoesNotHideInAMedian) {
+  EXPECT_EQ(
+      errors_of(R"([{"model_id":"m","gen_tps":5},{"gen_tps":-1},{"gen_tps":5}])", "bench-serve"),
+      R"(["`gen_tps` of a run is -1.0, which cannot be; left out"])");
+  EXPECT_EQ(
+      errors_of(R"([{"model_id":"m","gen_tps":5},{"gen_tps":0},{"gen_tps":5}])", "bench-serve"),
+      "[]");
+}
+
+TEST(Impossible, RequestsThatDoNotAddUpAreRefused) {
+  const auto vllm = [](std::string_view counts) {
+    return errors_of(cat(R"({"model_id":"m","output_throughput":82.5,)", counts, "}"), "vllm");
+  };
+  EXPECT_EQ(vllm(R"("num_prompts":8,"completed":8,"failed":-1)"),
+            "CONVERT-ACCOUNTING: `inline.json`: 8 requests completed and -1 failed: a count is at "
+            "least 0");
+  EXPECT_EQ(vllm(R"("num_prompts":8,"completed":9)"),
+            "CONVERT-ACCOUNTING: `inline.json`: 9 requests completed and 0 failed, of 8 in all");
+  EXPECT_EQ(vllm(R"("num_prompts":8,"completed":8)"), "[]");
+  const auto guidellm = [](int total) {
+    return errors_of(
+        cat(R"({"benchmarks":[{"metrics":{"request_latency":{"successful":{"mean":1.5}}},)"
+            R"("args":{"model":"m"},"request_totals":{"successful":5,"errored":0,"total":)",
+            total, "}}],\"args\":{\"model\":\"m\"}}"),
+        "guidellm");
+  };
+  EXPECT_EQ(guidellm(5), "[]");
+  EXPECT_EQ(guidellm(4),
+            "CONVERT-ACCOUNTING: `inline.json`: 5 requests completed and 0 failed, of 4 in all");
+  EXPECT_EQ(errors_of(R"({"input_config":{"model_names":["m"]},"request_throughput":{"avg":2.5},
+                          "request_count":{"avg":5},"error_request_count":{"avg":-2}})",
+                      "aiperf"),
+            "CONVERT-ACCOUNTING: `inline.json`: 5 requests completed and -2 failed: a count is at "
+            "least 0");
+}
+
 TEST(Refusals, WrongKindsAndMissingFactsByName) {
   for (const Kind& kind : kinds()) {
     const auto wrong = convert_file(inline_file(R"({"nothing":1})"), kind.name, context());

@@ -25,7 +25,7 @@ class Report {
     return number_of(metrics_.at({metric, statistic}));
   }
 
-  Draft draft(const RunContext& context) {
+  Result<Draft> draft(const RunContext& context) {
     draft_.model = model();
     draft_.concurrency = concurrency();
     // start_time is the local time of the machine that ran, without a zone.
@@ -56,7 +56,7 @@ class Report {
       draft_.errors.emplace_back("the run was cancelled");
       draft_.results.clear();
     } else if (const auto done = value("request_count")) {
-      apply_failures(draft_, context, *done, value("error_request_count").value_or(0));
+      TRY_DO(apply_failures(draft_, context, *done, value("error_request_count").value_or(0)));
     }
     return std::move(draft_);
   }
@@ -226,7 +226,8 @@ Result<std::vector<Draft>> convert_report(const ToolFile& file, const RunContext
                    cat("no request_throughput, request_latency or request_count (", name, ")"));
   }
   std::vector<Draft> drafts;
-  drafts.push_back(report.draft(context));
+  TRY(draft, report.draft(context));
+  drafts.push_back(std::move(draft));
   return drafts;
 }
 

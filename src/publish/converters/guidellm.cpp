@@ -73,7 +73,7 @@ void add_family(Draft& draft, json::Node statistics, std::string_view family, do
     put(label, statistics.at({"percentiles", label}));
 }
 
-Draft convert_run(json::Node root, json::Node run, const RunContext& context) {
+Result<Draft> convert_run(json::Node root, json::Node run, const RunContext& context) {
   Draft draft;
   draft.model = first_text(root, run);
   const auto wall = wall_of(run);
@@ -147,7 +147,7 @@ Draft convert_run(json::Node root, json::Node run, const RunContext& context) {
     }
   }
   draft.cache = json::Value::object({{"prefix_policy", "unknown"}});
-  apply_failures(draft, context, done, errored);
+  TRY_DO(apply_failures(draft, context, done, errored, count_of(run, "total")));
   return draft;
 }
 
@@ -168,7 +168,8 @@ Result<std::vector<Draft>> convert_guidellm(const ToolFile& file, const RunConte
     if (!run.is_object() || !run.find("metrics")) {
       return Refusal(kConvertInput, "an entry of `benchmarks` has no `metrics` (guidellm)");
     }
-    drafts.push_back(convert_run(root, run, context));
+    TRY(draft, convert_run(root, run, context));
+    drafts.push_back(std::move(draft));
   }
   return drafts;
 }

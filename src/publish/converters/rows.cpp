@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "publish/refusals.h"
 #include "publish/validate.h"
 
 namespace assay::publish {
@@ -26,18 +27,35 @@ void add_tags(ResultRow& row, json::Node object, std::initializer_list<std::stri
   }
 }
 
-void apply_failures(Draft& draft, const RunContext& context, double completed, double failed) {
-  if (failed <= 0 && completed > 0) return;
+std::string count_text(double count) {
+  const auto whole = whole_part(count);
+  return whole && static_cast<double>(*whole) == count ? cat(*whole) : cat(count);
+}
+
+Status apply_failures(Draft& draft, const RunContext& context, double completed, double failed,
+                      std::optional<double> asked) {
+  if (completed < 0 || failed < 0) {
+    return Refusal(kConvertAccounting, cat(count_text(completed), " requests completed and ",
+                                           count_text(failed), " failed: a count is at least 0"));
+  }
+  if (asked && completed + failed > *asked) {
+    return Refusal(kConvertAccounting,
+                   cat(count_text(completed), " requests completed and ", count_text(failed),
+                       " failed, of ", count_text(*asked), " in all"));
+  }
+  if (failed == 0 && completed > 0) return {};
   if (completed > 0 && context.allow_partial_failures) {
-    draft.errors.push_back(cat(failed, " of ", completed + failed,
+    draft.errors.push_back(cat(count_text(failed), " of ", count_text(completed + failed),
                                " requests failed; the figures are of the completed ones"));
     for (ResultRow& row : draft.results) row.tag("partial", "true");
-    return;
+    return {};
   }
   draft.cell_status = "failed";
-  draft.errors.push_back(completed > 0 ? cat(failed, " of ", completed + failed, " requests failed")
+  draft.errors.push_back(completed > 0 ? cat(count_text(failed), " of ",
+                                             count_text(completed + failed), " requests failed")
                                        : std::string("no request completed"));
   draft.results.clear();
+  return {};
 }
 
 json::Value key_values(json::Node value) {

@@ -19,10 +19,15 @@ ResultRow* add_row(Draft& draft, std::string_view name, std::string_view metric,
 /// left out.
 void add_tags(ResultRow& row, json::Node object, std::initializer_list<std::string_view> keys);
 
+/// A count as people write it: "37", not "37.0".
+[[nodiscard]] std::string count_text(double count);
+
 /// A run with failed requests is no success: sets cell_status failed and removes its rates, unless
 /// the context allows partial failures and some requests completed; then an errors[] entry and the
-/// tag partial=true say so.
-void apply_failures(Draft& draft, const RunContext& context, double completed, double failed);
+/// tag partial=true say so. Refuses CONVERT-ACCOUNTING: a count below zero, or more requests than
+/// were `asked`, where the file says how many.
+[[nodiscard]] Status apply_failures(Draft& draft, const RunContext& context, double completed,
+                                    double failed, std::optional<double> asked = std::nullopt);
 
 /// "a=1,b=x" as an object of numbers and strings; an object as it is; null otherwise.
 [[nodiscard]] json::Value key_values(json::Node value);

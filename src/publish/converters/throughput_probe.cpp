@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "publish/converters/converters.h"
 #include "publish/converters/rows.h"
+#include "publish/converters/throughput_probe_accounting.h"
 #include "publish/refusals.h"
 
 namespace assay::publish {
@@ -52,7 +53,7 @@ void tag_run(ResultRow& row, json::Node root, json::Node sequential) {
 void add_sequential(Draft& draft, json::Node root, json::Node sequential) {
   for (const Figure& figure : kFigures) {
     const json::Node spread = sequential.find(figure.source);
-    if (!spread.is_object()) continue;
+    if (!spread.is_object() || !is_spread(spread, figure.source, draft.errors)) continue;
     const auto median = number_of(spread.find("median"));
     ResultRow* row = add_row(draft, kName, figure.metric, figure.unit,
                              median ? std::optional(*median * figure.scale) : std::nullopt);
@@ -65,7 +66,10 @@ void add_sequential(Draft& draft, json::Node root, json::Node sequential) {
     }
   }
   for (const char* rate : {"tool_call_valid", "answered_rate", "truncated_rate"}) {
-    if (ResultRow* row = add_row(draft, kName, rate, "ratio", number_of(sequential.find(rate)))) {
+    const auto share = number_of(sequential.find(rate));
+    if (share && !(*share >= 0 && *share <= 1)) {
+      draft.errors.push_back(cat("`", rate, "` is ", *share, ", a share is 0 to 1; left out"));
+    } else if (ResultRow* row = add_row(draft, kName, rate, "ratio", share)) {
       row->tag("phase", "sequential");
     }
   }
@@ -173,7 +177,9 @@ Result<Draft> draft_of(json::Node root) {
     if (!draft.cell_status || draft.cell_status == "success") draft.cell_status = "aborted";
     draft.errors.push_back(cat("aborted: ", text_of(aborted).value_or("see the raw file")));
   }
-  if (!stopped && (!draft.cell_status || draft.cell_status == "success")) {
+  const bool success = !stopped && (!draft.cell_status || draft.cell_status == "success");
+  TRY_DO(check_probe_accounting(root, success));
+  if (success) {
     if (const json::Node sequential = root.find("sequential"); sequential.is_object()) {
       add_sequential(draft, root, sequential);
     }

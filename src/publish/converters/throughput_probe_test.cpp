@@ -127,6 +127,113 @@ TEST(ThroughputProbe, AllowedErrorsMakeTheFiguresPartial) {
   EXPECT_TRUE(one(document).find("errors")->items().empty());
 }
 
+// The corpus' file, with four runs that bear out its medians, in our own format.
+json::Value with_runs() {
+  json::Value document = corpus("whole");
+  document.set("format", "throughput-probe/1");
+  // The medians: 200.5 = (200 + 201) / 2, 30.5, 0.25, 2.5.
+  document.set("sequential_runs", *json::parse(R"([
+      {"ok":true,"completion_tokens":64,"cumulative_tok_s":199,"decode_tok_s":30,"ttft_s":0.2,"total_s":2},
+      {"ok":true,"completion_tokens":64,"cumulative_tok_s":201,"decode_tok_s":31,"ttft_s":0.2,"total_s":2.5},
+      {"ok":true,"completion_tokens":64,"cumulative_tok_s":200,"decode_tok_s":30.5,"ttft_s":0.3,"total_s":2.5},
+      {"ok":true,"completion_tokens":64,"cumulative_tok_s":201,"decode_tok_s":30.5,"ttft_s":0.3,"total_s":3}])"));
+  return document;
+}
+
+std::string refusal_of(const json::Value& document) {
+  const auto envelopes = convert(document);
+  EXPECT_FALSE(envelopes) << json::write(document);
+  if (envelopes) return "";
+  std::string text = envelopes.refusal().text();
+  const std::string place = "`probe.json`: ";
+  const size_t at = text.find(place);
+  return at == std::string::npos ? text : text.erase(at, place.size());
+}
+
+TEST(ThroughputProbe, AFileThatAgreesWithItselfPasses) {
+  EXPECT_EQ(values(one(with_runs()), "sequential"), values(one(corpus("whole")), "sequential"));
+}
+
+TEST(ThroughputProbe, CountsThatContradictEachOtherAreRefused) {
+  const auto refused = [](auto change) {
+    json::Value document = with_runs();
+    change(document);
+    return refusal_of(document);
+  };
+  EXPECT_EQ(refused([](auto& d) { d.find("sequential")->set("n_err", 3); }),
+            "CONVERT-ACCOUNTING: `sequential` counts 4 good and 3 failed runs, and "
+            "`sequential_runs` holds 4");
+  EXPECT_EQ(refused([](auto& d) { d.find("sequential")->set("n_err", -1); }),
+            "CONVERT-ACCOUNTING: `sequential.n_err` is -1");
+  EXPECT_EQ(refused([](auto& d) { d.find("sequential_runs")->items()[2].set("ok", false); }),
+            "CONVERT-ACCOUNTING: `sequential.n_ok` is 4, and 3 of `sequential_runs` are ok");
+  EXPECT_EQ(refused([](auto& d) { d.find("concurrent")->set("width", 3); }),
+            "CONVERT-ACCOUNTING: `concurrent` counts 2 good and 0 failed runs, and its width is 3");
+  EXPECT_EQ(
+      refused([](auto& d) { d.find("sequential_runs")->items()[1].set("completion_tokens", 65); }),
+      "CONVERT-ACCOUNTING: `sequential_runs[1]` has 65 completion tokens, and `max_tokens` "
+      "is 64");
+  EXPECT_EQ(refused([](auto& d) { d.find("sequential_runs")->items()[0].set("ttft_s", -0.5); }),
+            "CONVERT-ACCOUNTING: `sequential_runs[0].ttft_s` is -0.5");
+  EXPECT_EQ(
+      refused([](auto& d) { d.find("sequential")->find("cumulative_tok_s")->set("count", 5); }),
+      "CONVERT-ACCOUNTING: `sequential.cumulative_tok_s` is of 5 runs, and 4 were good");
+}
+
+TEST(ThroughputProbe, AMedianThatIsNotTheRunsOwnIsRefused) {
+  json::Value document = with_runs();
+  document.find("sequential")->find("cumulative_tok_s")->set("median", 200.75);
+  EXPECT_EQ(refusal_of(document),
+            "CONVERT-ACCOUNTING: `sequential.cumulative_tok_s.median` is 200.75, and that of its "
+            "runs 200.5");
+  // Others' formats may leave runs out.
+  document.set("format", "another");
+  EXPECT_EQ(values(one(document), "sequential")["throughput_total_toks_per_s"], 200.75);
+}
+
+TEST(ThroughputProbe, ASuccessHasNoFailedRunThatWasNotAllowed) {
+  json::Value document = corpus("whole");
+  document.find("sequential")->set("n_ok", 1);
+  document.find("sequential")->set("n_err", 3);
+  EXPECT_EQ(refusal_of(document),
+            "CONVERT-ACCOUNTING: its status is success, 3 of its runs failed, and 0 errors were "
+            "allowed for");
+  document.set("measured_answers",
+               *json::parse(R"({"answered":6,"errors":3,"max_error_rate":0.5})"));
+  EXPECT_EQ(one(document).text("cell_status"), "success");
+  document.find("measured_answers")->set("max_error_rate", 0.49);
+  EXPECT_EQ(refusal_of(document),
+            "CONVERT-ACCOUNTING: its status is success, 3 of 6 answers were errors, and a share of "
+            "at most 0.49 was allowed");
+  document.find("measured_answers")->set("answered", 2);
+  EXPECT_EQ(refusal_of(document),
+            "CONVERT-ACCOUNTING: `measured_answers` counts 3 errors among 2 answers");
+  // Without success there is nothing to allow.
+  document.find("measured_answers")->set("answered", 6);
+  document.set("cell_status", "failed");
+  EXPECT_EQ(one(document).text("cell_status"), "failed");
+}
+
+TEST(ThroughputProbe, FiguresThatCannotBeAreLeftOutAndSaid) {
+  json::Value document = corpus("whole");
+  json::Value& sequential = *document.find("sequential");
+  sequential.set("decode_tok_s", *json::parse(R"({"median":30.5,"min":31,"max":32})"));
+  sequential.set("ttft_s", *json::parse(R"({"median":-0.25,"max":0.3})"));
+  sequential.set("answered_rate", 1.5);
+  document.find("concurrent")->set("aggregate_cumulative_tok_s", -300.5);
+  const Envelope envelope = one(document);
+  EXPECT_EQ(values(envelope, "sequential"), (Values{{"throughput_total_toks_per_s", 200.5},
+                                                    {"request_duration_p50_s", 2.5},
+                                                    {"truncated_rate", 0.5}}));
+  EXPECT_EQ(values(envelope, "concurrent"), Values());
+  EXPECT_EQ(
+      json::write(*envelope.find("errors")),
+      R"(["`decode_tok_s` has median 30.5, min 31, max 32, which cannot be; left out",)"
+      R"("`answered_rate` is 1.5, a share is 0 to 1; left out",)"
+      R"("throughput_probe ttft_p50_ms is -250.0 ms, which cannot be; left out",)"
+      R"("throughput_probe throughput_aggregate_toks_per_s is -300.5 tok/s, which cannot be; left out"])");
+}
+
 TEST(ThroughputProbe, TheControlsRunIsTheEnvelopeBefore) {
   RunContext context;
   context.model = "acme/renamed";

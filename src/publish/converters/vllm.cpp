@@ -103,8 +103,10 @@ Result<Draft> convert_run(json::Node run, const RunContext& context) {
   draft.regime.set("rate_basis", "wall");
   draft.cache = json::Value::object({{"prefix_policy", "unknown"}});
   // Reports before 2025-04 count nothing; they cannot say that a request failed.
-  if (completed)
-    apply_failures(draft, context, *completed, number_of(run.find("failed")).value_or(0));
+  if (completed) {
+    TRY_DO(apply_failures(draft, context, *completed, number_of(run.find("failed")).value_or(0),
+                          number_of(run.find("num_prompts"))));
+  }
   return draft;
 }
 
