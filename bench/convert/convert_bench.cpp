@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "documents.h"
 #include "publish/convert.h"
+#include "publish/privacy.h"
 
 namespace assay::bench {
 namespace {
@@ -46,6 +47,7 @@ Result<Figure> measure(const std::filesystem::path& path, std::string_view kind,
     const double cpu_begin = cpu_seconds();
     TRY(file, publish::read_tool_file(path, kind));
     TRY(envelopes, publish::convert_file(file, kind, context));
+    for (publish::Envelope& envelope : envelopes) publish::make_private(envelope);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     figure.mb_per_cpu_s = std::max(figure.mb_per_cpu_s, size / (cpu_seconds() - cpu_begin) / 1e6);

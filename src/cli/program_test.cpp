@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "base/text.h"
+#include "cli/ranges.h"
 
 namespace assay::cli {
 namespace {
@@ -140,6 +142,18 @@ TEST_F(CliTest, RefusesWrongLinesByName) {
     EXPECT_EQ(out, "");
     EXPECT_NE(err.find("Usage:"), std::string::npos);
   }
+}
+
+TEST_F(CliTest, NumbersOutsideTheirRangeAreNamed) {
+  const auto why = [&](std::vector<std::string> line) {
+    line.insert(line.begin(), {"run", "-m", "w"});
+    EXPECT_EQ(run(line), 0);
+    return out_of_range(seen, {{"--steps", 1, 65535}}).value_or("");
+  };
+  for (const char* good : {"1", "65535"}) EXPECT_EQ(why({"--steps", good}), "");
+  EXPECT_EQ(why({}), "");
+  for (const char* bad : {"0", "65536", "99999999"})
+    EXPECT_EQ(why({"--steps", bad}), cat("--steps takes 1 to 65535, not ", bad));
 }
 
 TEST_F(CliTest, RefusalAsJson) {

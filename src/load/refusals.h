@@ -94,6 +94,12 @@ inline constexpr RefusalInfo kPeakBelowMean{
     "LOAD-PEAK-BELOW-MEAN", "A peak rate lies below the mean rate, so the two count differently.",
     "The figure is not reported; report the stream that caused it."};
 
+inline constexpr RefusalInfo kOutExists{
+    "LOAD-OUT-EXISTS", "The file to write is there already; a measurement is never overwritten.",
+    "Choose another --out, or add --force where the old measurement is not needed."};
+inline constexpr RefusalInfo kWidth{"LOAD-WIDTH", "The system gives too few threads for the batch.",
+                                    "Ask for a smaller --width, or raise the limit on processes."};
+
 // Campaigns.
 inline constexpr RefusalInfo kCampaignManifest{
     "CAMPAIGN-MANIFEST", "A value of the campaign's manifest cannot be meant.",
@@ -147,9 +153,6 @@ inline constexpr RefusalInfo kVerdictInput{
     "VERDICT-NO-RUNS", "No measured cells were found to judge.",
     "Name folders of campaigns that hold finished cells (throughput.json)."};
 
-inline constexpr RefusalInfo kWidth{"LOAD-WIDTH", "The system gives too few threads for the batch.",
-                                    "Ask for a smaller --width, or raise the limit on processes."};
-
 inline constexpr const RefusalInfo* kLoadRefusals[] = {&kUrl,
                                                        &kConnect,
                                                        &kTimeout,
@@ -178,6 +181,8 @@ inline constexpr const RefusalInfo* kLoadRefusals[] = {&kUrl,
                                                        &kRetriesExhausted,
                                                        &kRunsFailed,
                                                        &kPeakBelowMean,
+                                                       &kOutExists,
+                                                       &kWidth,
                                                        &kCampaignManifest,
                                                        &kCampaignVariableUnset,
                                                        &kCampaignRunning,

@@ -233,53 +233,10 @@ Result<Envelope> from_json(const json::Value& value) {
   return envelope;
 }
 
-bool is_secret_key(std::string_view key) {
-  const auto ends_with = [key](std::string_view word) {  // in either case
-    return key.size() >= word.size() &&
-           std::equal(word.rbegin(), word.rend(), key.rbegin(), [](char a, char b) {
-             return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
-           });
-  };
-  for (const std::string_view word :
-       {"api_key", "api-key", "apikey", "authorization", "token", "password", "passwd", "secret"}) {
-    if (ends_with(word)) return !ends_with("_per_token");
-  }
-  return false;
-}
-
 void name_control(Envelope& envelope, std::string_view control_envelope_sha256) {
   json::Value* const control = envelope.head.find("control");
   ENSURE(control != nullptr && control->is_object());
   control->set("envelope_sha256", control_envelope_sha256);
-}
-
-void remove_host_names(Envelope& envelope) {
-  json::Value* const system = envelope.head.find("system");
-  if (system == nullptr || !system->is_object()) return;
-  const auto remove = [](json::Value& object) {
-    if (!object.is_object()) return;
-    std::erase_if(object.members(), [](const json::Member& m) { return m.first == "hostname"; });
-  };
-  remove(*system);
-  json::Value* const topology = system->find("topology");
-  json::Value* const nodes =
-      topology != nullptr && topology->is_object() ? topology->find("nodes") : nullptr;
-  if (nodes == nullptr || !nodes->is_array()) return;
-  for (json::Value& node : nodes->items()) remove(node);
-}
-
-void mask_secrets(json::Value& value) {
-  if (value.is_array()) {
-    for (json::Value& item : value.items()) mask_secrets(item);
-  } else if (value.is_object()) {
-    for (auto& [key, member] : value.members()) {
-      if (is_secret_key(key) && !member.is_null()) {
-        member = json::Value("***");
-      } else {
-        mask_secrets(member);
-      }
-    }
-  }
 }
 
 }  // namespace assay::publish

@@ -74,14 +74,4 @@ void append_tags(std::string& out, const Tags& tags, std::vector<size_t>& order)
 /// Names the control's run in `control.envelope_sha256`. The envelope must have a `control`.
 void name_control(Envelope& envelope, std::string_view control_envelope_sha256);
 
-/// Takes the names of hosts out of the machine's facts: a public record says what a machine is, not
-/// whose. Before a shard is made, so that its columns, its footer and its digest agree.
-void remove_host_names(Envelope& envelope);
-
-/// Replaces the values of secret-looking keys (api_key, authorization, token, password, secret) by
-/// "***", at every depth; numbers and booleans under them too. `max_tokens` and other counts are no
-/// secrets: only a key whose last word is one of these is, and `…_per_token` is a measure.
-void mask_secrets(json::Value& value);
-[[nodiscard]] bool is_secret_key(std::string_view key);
-
 }  // namespace assay::publish

@@ -229,32 +229,6 @@ TEST(Canonical, DoesNotDependOnTheOrderOfKeys) {
   EXPECT_NE(envelope_sha256(*a), envelope_sha256(changed));
 }
 
-TEST(HostNames, AreTakenOutOfTheMachinesFacts) {
-  Envelope run;
-  run.head = *json::parse(
-      R"({"system":{"os":"o","hostname":"annes-laptop","topology":{"world_size":2,"nodes":[)"
-      R"({"hostname":"annes-laptop","chip":"c"},{"chip":"d"}]}},"hostname":"a field of its own"})");
-  remove_host_names(run);
-  EXPECT_EQ(
-      json::write(run.head),
-      R"({"system":{"os":"o","topology":{"world_size":2,"nodes":[{"chip":"c"},{"chip":"d"}]}},)"
-      R"("hostname":"a field of its own"})");
-  EXPECT_EQ(canonical_json(run).find("annes"), std::string::npos);
-  Envelope odd;  // nothing of the kind is nothing to do
-  odd.head = *json::parse(R"({"system":{"topology":[1]}})");
-  remove_host_names(odd);
-  EXPECT_EQ(json::write(odd.head), R"({"system":{"topology":[1]}})");
-}
-
-TEST(Secrets, AreMaskedByKey) {
-  json::Value value = *json::parse(
-      R"({"api_key":"k","nested":[{"Authorization":"Bearer x","max_tokens":5,"hf_token":"t","db_password":7}],"tokens":3})");
-  mask_secrets(value);
-  EXPECT_EQ(
-      json::write(value),
-      R"({"api_key":"***","nested":[{"Authorization":"***","max_tokens":5,"hf_token":"***","db_password":"***"}],"tokens":3})");
-}
-
 TEST(ParseUtc, RealTimesOnly) {
   EXPECT_EQ(parse_utc("1970-01-01T00:00:00Z"), 0);
   EXPECT_EQ(parse_utc("2000-03-01T00:00:00Z"), 951868800);  // date -u -d 2000-03-01 +%s

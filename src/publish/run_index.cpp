@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "publish/privacy.h"
 #include "publish/refusals.h"
 #include "publish/validate.h"
 
@@ -184,6 +185,17 @@ namespace {
 
 constexpr int kTries = 5;
 
+// An index is as public as its shards.
+IndexEntry private_entry(IndexEntry entry) {
+  for (std::string IndexEntry::*text :
+       {&IndexEntry::variant, &IndexEntry::comparison_group, &IndexEntry::context_band,
+        &IndexEntry::completion_state, &IndexEntry::caveat, &IndexEntry::campaign_id,
+        &IndexEntry::cell_id, &IndexEntry::profile}) {
+    make_private(entry.*text);
+  }
+  return entry;
+}
+
 // The index with the entry appended, as the replacement of what the store has; nothing when the
 // store's index has an entry for this path.
 struct Append {
@@ -213,7 +225,8 @@ Refusal kept_changing() {
 
 }  // namespace
 
-Status append_run_index(Store& store, const IndexEntry& entry) {
+Status append_run_index(Store& store, const IndexEntry& given) {
+  const IndexEntry entry = private_entry(given);
   for (int attempt = 0; attempt < kTries; ++attempt) {
     TRY(append, append_to(store, entry));
     if (append.old) {
@@ -227,8 +240,9 @@ Status append_run_index(Store& store, const IndexEntry& entry) {
   return kept_changing();
 }
 
-Result<Stored> publish_with_entry(Store& store, const NewFile& shard, const IndexEntry& entry,
+Result<Stored> publish_with_entry(Store& store, const NewFile& shard, const IndexEntry& given,
                                   std::string_view description) {
+  const IndexEntry entry = private_entry(given);
   bool created = false;  // by an attempt whose index came too late
   for (int attempt = 0; attempt < kTries; ++attempt) {
     TRY(append, append_to(store, entry));

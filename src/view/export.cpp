@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
 #include "base/files.h"
@@ -45,8 +46,24 @@ std::string name_of(const ShardFile& file) {
   return file.path.substr(kShardPrefix.size());
 }
 
+Refusal wrong_target(const fs::path& target, std::string_view why) {
+  return Refusal(kExportTarget, cat("`", target.string(), "` ", why));
+}
+
+// An earlier export may be replaced, and nothing else that is there.
+Status check_replaceable(const fs::path& target) {
+  std::error_code error;
+  if (!fs::is_regular_file(target, error)) return {};
+  std::string top(1024, '\0');
+  std::ifstream file(target, std::ios::binary);
+  file.read(top.data(), static_cast<std::streamsize>(top.size()));
+  if (top.find(kExportMark) != std::string::npos) return {};
+  return wrong_target(target, "is there and no export wrote it; --force writes over it");
+}
+
 Result<Exported> one_file(publish::Store& store, const Index& index, const Page& page,
                           const ExportOptions& options) {
+  if (!options.force) TRY_DO(check_replaceable(options.target));
   Inline content;
   content.title = options.title;
   content.index_json = index_json(index);
@@ -83,10 +100,6 @@ class Temporary {
  private:
   fs::path path_;
 };
-
-Refusal wrong_target(const fs::path& target, std::string_view why) {
-  return Refusal(kExportTarget, cat("`", target.string(), "` ", why));
-}
 
 Result<Exported> folder(publish::Store& store, const Index& index, const Page& page,
                         const ExportOptions& options) {

@@ -2,6 +2,7 @@
 //
 // Folder    index.html and the page's files, api/index.json, shards/<name>. An existing folder must
 //           be empty or an earlier export; it is replaced as a whole.
+// File      an existing file must be an earlier export, unless `force`.
 // Same      the same store and page give the same bytes: the time in the index is the newest run's.
 // Errors    VIEW-EXPORT-TARGET, VIEW-EXPORT-LARGE, VIEW-SHARD-CHANGED, VIEW-PAGE, FILE-NOT-WRITTEN,
 //           and what the store refuses.
@@ -24,6 +25,7 @@ inline constexpr uint64_t kExportFileMax = uint64_t{512} << 20;
 struct ExportOptions {
   std::filesystem::path target{};  // NAME.html = one file, anything else = a folder
   std::string title{};
+  bool force = false;                    // over a file that no export wrote
   std::optional<uint64_t> shards_max{};  // the newest ones; the index says how many were left out
 };
 

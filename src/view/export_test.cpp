@@ -224,6 +224,34 @@ TEST(Export, DoesNotTouchWhatIsNoExport) {
   EXPECT_TRUE(run_export(store, {.target = store.folder() / "empty"}));
 }
 
+TEST(Export, AFileIsReplacedOnlyWhenAnExportWroteIt) {
+  TestStore store;
+  store.add(test_run("2026-05-01T00:00:00Z"));
+  const fs::path target = store.folder() / "page.html";
+  // Of others: a page, an empty file, a page that only speaks of an export further down.
+  for (const std::string& foreign :
+       {std::string("<!doctype html><title>mine</title>"), std::string(),
+        cat("<!doctype html>", std::string(2000, ' '),
+            "<meta name=\"generator\" "
+            "content=\"assay-view export\">")}) {
+    ASSERT_TRUE(write_file_atomic(target, foreign));
+    const auto refused = run_export(store, {.target = target});
+    ASSERT_FALSE(refused) << foreign;
+    EXPECT_EQ(refused.refusal().code, "VIEW-EXPORT-TARGET");
+    EXPECT_THAT(refused.refusal().detail, HasSubstr("is there and no export wrote it"));
+    EXPECT_EQ(*read_file(target), foreign);
+  }
+  ASSERT_TRUE(run_export(store, {.target = target, .force = true}));
+  const std::string first = *read_file(target);
+  store.add(test_run("2026-05-02T00:00:00Z"));
+  ASSERT_TRUE(run_export(store, {.target = target}));
+  EXPECT_NE(*read_file(target), first);
+  // Only files: what a folder holds is nobody's to delete.
+  ASSERT_TRUE(write_file_atomic(store.folder() / "mine" / "thesis.txt", "mine"));
+  EXPECT_FALSE(run_export(store, {.target = store.folder() / "mine", .force = true}));
+  EXPECT_EQ(*read_file(store.folder() / "mine" / "thesis.txt"), "mine");
+}
+
 TEST(Export, LicencesGoWithTheCode) {
   Page page = test_page();
   page.push_back({"LICENSE.lib", "Copyright <someone>\n</script>"});

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "publish/columns.h"
 #include "publish/envelope.h"
+#include "publish/privacy.h"
 #include "publish/refusals.h"
 #include "publish/shard.h"
 #include "view/footer.h"

@@ -163,7 +163,8 @@ Result<std::string> page_in_one_file(const Page& page, const Inline& content) {
   const size_t head = html.find("<head>");
   if (head == std::string::npos) return broken("index.html has no <head>");
   html.insert(head + 6,
-              cat("\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
+              cat("\n", kExportMark,
+                  "\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
                   "content=\"default-src 'none'; script-src data:",
                   script_digests, "; style-src", style_digests.empty() ? " 'none'" : style_digests,
                   "; img-src data:; base-uri 'none'; form-action 'none'\">"));

@@ -24,6 +24,10 @@ using Page = std::vector<PageFile>;
 /// "text/javascript; charset=utf-8" …, by the name.
 [[nodiscard]] std::string_view content_type(std::string_view name);
 
+/// Stands behind <head> in every page of one file: by it an export knows what an export wrote.
+inline constexpr std::string_view kExportMark =
+    "<meta name=\"generator\" content=\"assay-view export\">";
+
 /// What a page of one file carries.
 struct Inline {
   std::string title{};       // "" = the page's own

@@ -49,8 +49,8 @@ inline constexpr RefusalInfo kShardChanged{
     "List the store again (/api/index?refresh=1); a published shard never changes."};
 inline constexpr RefusalInfo kExportTarget{"VIEW-EXPORT-TARGET",
                                            "The export cannot be written there.",
-                                           "Give a new folder, a folder that an export made, or a "
-                                           "file whose name ends in .html."};
+                                           "Give a new folder or file (NAME.html), or one that an "
+                                           "export made."};
 inline constexpr RefusalInfo kExportLarge{"VIEW-EXPORT-LARGE",
                                           "The export would be too large for one file.",
                                           "Export a folder, or fewer runs with --max-shards."};

@@ -149,7 +149,7 @@ TEST_F(LoadProbe, ErrorsAreAllowedAsDeclaredAndCounted) {
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.out, HasSubstr("LOAD-ERROR-RATE: 1 of 3 measured requests"));
   EXPECT_EQ(text("cell_status"), "failed");
-  const auto allowed = run({"--max-error-rate", "0.34"});
+  const auto allowed = run({"--max-error-rate", "0.34", "--force"});
   EXPECT_EQ(allowed.exit_code, 0) << allowed.out;
   EXPECT_THAT(allowed.out, HasSubstr("2 runs (median"));
   EXPECT_THAT(allowed.out,
@@ -178,6 +178,18 @@ TEST_F(LoadProbe, AFileThatCannotBeWrittenIsThree) {
   EXPECT_TRUE(model.server().requests().empty());
 }
 
+TEST_F(LoadProbe, AMeasurementIsNeverOverwrittenUnlessItIsSaid) {
+  ChatModel model;
+  ASSERT_TRUE(write_file_atomic(file(), "an old measurement"));
+  const auto refused = e2e::run_process(request(model.server().base_url()));
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("LOAD-OUT-EXISTS"));
+  EXPECT_TRUE(model.server().requests().empty());
+  EXPECT_EQ(*read_file(file()), "an old measurement");
+  EXPECT_EQ(e2e::run_process(request(model.server().base_url(), {"--force"})).exit_code, 0);
+  EXPECT_EQ(text("cell_status"), "success");
+}
+
 TEST_F(LoadProbe, WrongCommandLinesAreTwoAndSendNothing) {
   ChatModel model;
   const std::string url = model.server().base_url();
@@ -187,6 +199,11 @@ TEST_F(LoadProbe, WrongCommandLinesAreTwoAndSendNothing) {
                                                   {"--think-value", "off"},
                                                   {"--think-kwarg", "x"},
                                                   {"--extra-body", "[1]"},
+                                                  {"--extra-body", R"({"max_tokens":9})"},
+                                                  {"--extra-body", R"({"stream":false})"},
+                                                  {"--repeats", "10001"},
+                                                  {"--window", "99999999"},
+                                                  {"--timeout", "0"},
                                                   {"--api-key-env", "ASSAY_NO_SUCH_NAME"},
                                                   {"--prefix-policy", "none"},
                                                   {"--timeout", "nan"},

@@ -111,10 +111,10 @@ TEST_F(ProbeClock, AJumpOfTheWallClockIsInNoFigure) {
                         .pause = std::chrono::milliseconds(2)};
     });
     const auto start = Clock::now();
-    const auto result =
-        run({ASSAY_BIN_DIR "/assay-load", "probe", "--base-url", model.server().base_url(),
-             "--max-tokens", "8", "--repeats", "3", "--width", "2", "--out", "probe.json"},
-            step);
+    const auto result = run(
+        {ASSAY_BIN_DIR "/assay-load", "probe", "--base-url", model.server().base_url(),
+         "--max-tokens", "8", "--repeats", "3", "--width", "2", "--out", "probe.json", "--force"},
+        step);
     const double elapsed = seconds_since(start);
     ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
     ASSERT_LT(elapsed, kStep) << "the bounds below would not see a jump";

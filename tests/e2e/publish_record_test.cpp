@@ -302,12 +302,100 @@ TEST_F(PublishRecord, AnIndexThatNamesWhatIsNotThere) {
   EXPECT_EQ(publish().exit_code, 4) << "nothing is appended to an index that cannot be read";
 }
 
-TEST_F(PublishRecord, InvalidNeedsAReason) {
-  EXPECT_EQ(publish({"--index-status", "invalid"}).exit_code, 4);
-  EXPECT_FALSE(fs::exists(folder_ / "store/data")) << "refused before anything is stored";
-  EXPECT_EQ(
-      publish({"--index-status", "invalid", "--index-entry", "caveat=a proxy answered"}).exit_code,
-      0);
+TEST_F(PublishRecord, FlagsOfTheIndexAreCheckedBeforeAnythingIsDone) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> wrong = {
+      {{"--index-status", "invalid"}, "caveat=WHY"},
+      {{"--index-status", "invalid", "--index-entry", "caveat= "}, "caveat=WHY"},
+      {{"--index-entry", "foo=1"}, "\"foo=1\" names no field of an entry: variant, "},
+      {{"--index-entry", "caveat"}, "is not KEY=VALUE"},
+      {{"--index-entry", "evidence=great"}, "evidence is current or historical"},
+      {{"--index-entry", "superseded_by=../x"}, "data/run-….parquet"},
+      {{"--index-entry", "caveat=a", "--index-entry", "caveat=b"}, "given twice"}};
+  for (const auto& [flags, what] : wrong) {
+    // Not even the file is looked at.
+    const ProcessResult result = publish(flags, (folder_ / "no-such-file").string());
+    EXPECT_EQ(result.exit_code, 2) << what;
+    EXPECT_NE(result.err.find(what), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(folder_ / "store")) << what;
+  }
+  EXPECT_EQ(publish({"--index-status", "invalid", "--index-entry", "caveat=a proxy answered",
+                     "--index-entry", "evidence=historical"})
+                .exit_code,
+            0);
+  EXPECT_NE(index().find("\"evidence\": \"historical\""), std::string::npos) << index();
+}
+
+TEST_F(PublishRecord, AShardsNameLeadsNowhereElse) {
+  for (const auto& [flag, text] : {std::pair{"--git-sha", "a/b"},
+                                   {"--git-sha", "../../x"},
+                                   {"--git-sha", "a\\b"},
+                                   {"--git-sha", ""},
+                                   {"--timestamp", "../../../2026"}}) {
+    const ProcessResult result = publish({flag, text, "--no-validate"});
+    EXPECT_NE(result.exit_code, 0) << flag << " " << text;
+    EXPECT_FALSE(fs::exists(folder_ / "store")) << flag << " " << text;
+  }
+  const ProcessResult harmless = publish({"--git-sha", "not-hex", "--no-validate"});
+  EXPECT_EQ(harmless.exit_code, 0) << harmless.err;
+  EXPECT_TRUE(harmless.out.starts_with("data/run-")) << harmless.out;
+}
+
+// Whatever way a text takes into a record, what must not be published is not in it.
+TEST_F(PublishRecord, NoWayIntoARecordGoesAroundItsPrivacy) {
+  std::ofstream(folder_ / "system.json")
+      << R"({"os":"built in /home/ann/os","chip":"c","memory_gb":8,"hostname":"anns-box",)"
+      << R"("container":"http://ann:hunter2@registry/x","runner":"r --api-key k-secret"})";
+  std::ofstream(folder_ / "proof.json")
+      << R"({"method":"none","verified":false,"checkpoint":"/Users/ann/x?token=t-secret"})";
+  const std::vector<std::string> flags = {"--system-file",
+                                          (folder_ / "system.json").string(),
+                                          "--provenance-file",
+                                          (folder_ / "proof.json").string(),
+                                          "--model",
+                                          "/home/ann/model",
+                                          "--serving-stack",
+                                          "serve --token s-secret",
+                                          "--serving-model",
+                                          "/home/ann/served",
+                                          "--reasoning-effort",
+                                          "password=r-secret",
+                                          "--tag",
+                                          "note=Bearer n-secret",
+                                          "--tag",
+                                          "db_password=p-secret",
+                                          "--index-entry",
+                                          "caveat=see /home/ann/notes, api_key=i-secret"};
+  std::vector<std::string> with_folder = flags;
+  with_folder.insert(with_folder.end(), {"--out", (folder_ / "out").string()});
+  const ProcessResult stored = publish(with_folder);
+  ASSERT_EQ(stored.exit_code, 0) << stored.err;
+  std::vector<std::string> convert_flags(flags.begin(), flags.end() - 2);
+  const ProcessResult printed =
+      convert((kCorpus / "convert_vllm/whole").string(), "vllm", convert_flags);
+  ASSERT_EQ(printed.exit_code, 0) << printed.err;
+  std::string all = printed.out + index();
+  for (const auto& file : fs::directory_iterator(folder_ / "out")) {
+    if (file.path().extension() == ".json") all += read(file.path());
+  }
+  const ProcessResult replayed =
+      run({"events", "replay", "--store", store_url(), "--feed", (folder_ / "feed").string()});
+  ASSERT_EQ(replayed.exit_code, 0) << replayed.err;
+  all += read(folder_ / "feed");
+  EXPECT_EQ(count(all, "ann"), 0u) << all;
+  EXPECT_EQ(count(all, "secret"), 0u) << all;
+  EXPECT_EQ(count(all, "hunter"), 0u) << all;
+  // And what is not secret is still there, in all four places.
+  for (const char* kept : {"~/model", "serve --token ***", "http://***@registry/x", "Bearer ***"})
+    EXPECT_GE(count(all, kept), 3u) << kept << "\n" << all;
+  EXPECT_NE(index().find("see ~/notes, api_key=***"), std::string::npos) << index();
+}
+
+TEST_F(PublishRecord, AHostIsNamedOnlyWhereThatIsAskedFor) {
+  const std::string file = (kCorpus / "convert_vllm/whole").string();
+  EXPECT_EQ(count(convert(file, "vllm", {"--hostname", "box-1"}).out, "box-1"), 0u);
+  EXPECT_EQ(count(convert(file, "vllm", {"--hostname", "box-1", "--publish-hostname"}).out,
+                  R"("hostname":"box-1")"),
+            1u);
 }
 
 TEST_F(PublishRecord, StrictUpstreamKnowsNoFieldOfOurs) {

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/ranges.h"
 #include "load/commands/commands.h"
 #include "load/probe.h"
 #include "load/refusals.h"
@@ -28,11 +29,6 @@ Status check_signal() {
   return Refusal(kStopped, cat("signal ", static_cast<int>(g_signal)));
 }
 
-struct Range {
-  std::string_view flag;
-  int64_t least, most;
-};
-
 // "false", "3", {"a":1} as JSON; everything else as text.
 json::Value json_or_text(const std::string& text) {
   auto parsed = json::parse(text);
@@ -41,23 +37,28 @@ json::Value json_or_text(const std::string& text) {
 
 // Why the flags do not go together; fills `options`.
 std::optional<std::string> read_flags(const cli::Invocation& invocation, ProbeOptions& options) {
-  for (const auto& [flag, least, most] :
-       {Range{"--max-tokens", 1, 1 << 24}, Range{"--prompt-tokens", 1, 1 << 24},
-        Range{"--prompt-tolerance", 0, 1 << 24}, Range{"--window", 1, 1 << 24},
-        Range{"--repeats", 0, 10'000}, Range{"--warmups", 0, 1'000}, Range{"--width", 0, 1'024},
-        Range{"--retries", 0, 1'000}}) {
-    const auto value = invocation.i64(flag);
-    if (value && (*value < least || *value > most)) {
-      return cat(flag, " takes ", least, " to ", most, ", not ", *value);
-    }
-  }
-  for (const std::string_view flag :
-       {"--retry-interval", "--timeout", "--connect-timeout", "--temperature"}) {
+  if (auto why = cli::out_of_range(invocation, {{"--max-tokens", 1, 1 << 24},
+                                                {"--prompt-tokens", 1, 1 << 24},
+                                                {"--prompt-tolerance", 0, 1 << 24},
+                                                {"--window", 1, 1 << 24},
+                                                {"--repeats", 0, 10'000},
+                                                {"--warmups", 0, 1'000},
+                                                {"--width", 0, 1'024},
+                                                {"--retries", 0, 1'000}}))
+    return why;
+  for (const auto& [flag, least] : {std::pair{"--retry-interval", 0.0},
+                                    {"--timeout", 0.001},
+                                    {"--connect-timeout", 0.001},
+                                    {"--temperature", 0.0}}) {
     const auto value = invocation.f64(flag);
-    if (value && !(*value >= 0 && *value <= 1e6)) return cat(flag, " takes 0 to 1000000");
+    if (value && !(*value >= least && *value <= 1e6))
+      return cat(flag, " takes ", least, " to 1000000, not ", *invocation.text(flag));
   }
   if (const auto share = invocation.f64("--max-error-rate")) {
-    if (!(*share >= 0 && *share < 1)) return "--max-error-rate takes a share from 0 to below 1";
+    if (!(*share >= 0 && *share < 1)) {
+      return cat("--max-error-rate takes a share from 0 to below 1, not ",
+                 *invocation.text("--max-error-rate"));
+    }
     options.max_error_rate = *share;
   }
   for (const std::string_view flag :
@@ -105,6 +106,14 @@ std::optional<std::string> read_flags(const cli::Invocation& invocation, ProbeOp
   if (const auto text = invocation.text("--extra-body")) {
     const auto parsed = json::parse(*text);
     if (!parsed || !parsed->is_object()) return "--extra-body takes a JSON object";
+    // The file would tell of another request than was sent.
+    for (const char* key : {"model", "messages", "max_tokens", "max_completion_tokens", "n",
+                            "stream", "stream_options", "temperature", "tools"}) {
+      if (parsed->find(key) != nullptr)
+        return cat("--extra-body holds `", key, "`, which the probe itself decides");
+    }
+    if (options.think_kwarg && parsed->find("chat_template_kwargs") != nullptr)
+      return "--extra-body holds `chat_template_kwargs`, which --think-kwarg decides";
     options.extra_body = *parsed;
   }
   if (const auto stack = invocation.text("--serving-stack")) {
@@ -211,6 +220,9 @@ int run(const cli::Invocation& invocation) {
   if (const auto why = read_flags(invocation, options)) return invocation.refuse_usage(*why);
 
   const std::string file = invocation.text("--out").value_or(default_file());
+  std::error_code error;
+  if (!invocation.has("--force") && std::filesystem::is_regular_file(file, error))
+    return invocation.refuse(Refusal(kOutExists, cat("`", file, "`")), cli::kInputOutput);
   bool unwritten = false;
   options.save = [&](const json::Value& document) {
     Status written = write_file_atomic(file, cat(json::write(document, {.indent = 1}), "\n"));
@@ -262,7 +274,10 @@ cli::Command probe_command() {
            {.names = {"--out", "-o"},
             .value_name = "FILE",
             .help = "The file to write; probe-TIME.json without this. Written before the first "
-                    "request and after every step."},
+                    "request and after every step; a file that is there is refused."},
+           {.names = {"--force"},
+            .arity = Arity::toggle,
+            .help = "Write over a file that is there."},
            {.names = {"--prompt-tokens"},
             .value_name = "N",
             .help = "Prompt length, reached by calibration; a short prompt without this.",

@@ -4,10 +4,15 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/ranges.h"
 #include "machine/detect.h"
 #include "publish/commands/commands.h"
 #include "publish/converters/rows.h"
+#include "publish/privacy.h"
 #include "publish/refusals.h"
+#include "publish/store.h"
+#include "publish/strict_upstream.h"
+#include "publish/validate.h"
 
 namespace assay::publish {
 
@@ -68,6 +73,11 @@ std::optional<std::string> fill(RunContext& context, const cli::Invocation& invo
   if (const auto zone = invocation.text("--tz");
       zone && !local_to_utc("2000-01-01T00:00:00", *zone))
     return cat("--tz \"", *zone, "\" is no zone: expected UTC or an offset such as +02:00");
+  if (auto why = cli::out_of_range(invocation, {{"--pr-number", 1, INT32_MAX},
+                                                {"--concurrency", 1, 1 << 20},
+                                                {"--max-tokens", 1, 1 << 30},
+                                                {"--serving-port", 1, 65535}}))
+    return why;
   context.suite = invocation.text_or("--suite", "");
   context.trigger = invocation.text_or("--trigger", "local");
   context.pr_number = invocation.i64("--pr-number");
@@ -98,7 +108,59 @@ std::optional<std::string> fill(RunContext& context, const cli::Invocation& invo
   return std::nullopt;
 }
 
+int refuse_problems(const std::string& path, const std::vector<Problem>& problems, const Log& log) {
+  if (!log.problems(path, problems)) return cli::kOk;
+  return log.refuse(Refusal(kEnvelopeInvalid, cat("`", path, "`: ", problems.size(),
+                                                  problems.size() == 1 ? " problem" : " problems")),
+                    kExitInvalid);
+}
+
+// What the shard's name is made of, whatever else is not checked: it must not lead elsewhere.
+int check_name(const Envelope& envelope, const std::string& path, const Log& log) {
+  std::vector<Problem> problems;
+  for (const char* part : {"git_sha", "timestamp"}) {
+    const std::string text = envelope.text(part);
+    if (is_plain_path(text) && text.find('/') == std::string::npos) continue;
+    problems.push_back({"E-SCHEMA", cat("$.", part),
+                        cat("\"", text, "\" cannot be a part of a file's name: expected no slash, ",
+                            "backslash or control character")});
+  }
+  return refuse_problems(path, problems, log);
+}
+
+// The rules of a record. Logs the problems and returns an exit code; rows whose regime may be
+// unstated say so afterwards.
+int check(Envelope& envelope, const std::string& path, bool legacy_regime, const Log& log) {
+  const ValidateOptions options{.legacy_regime = legacy_regime, .now_seconds = std::time(nullptr)};
+  std::vector<Problem> problems;
+  if (envelope.results.size() <= 10000) {
+    problems = validate(to_json(envelope), options);
+  } else {
+    // The typed rows are what the schema asks for by construction; the head is checked as JSON.
+    Envelope head;
+    head.head = envelope.head;
+    problems = check_schema(to_json(head));
+    for (Problem& problem : check_semantics(envelope, options))
+      problems.push_back(std::move(problem));
+  }
+  if (const int exit = refuse_problems(path, problems, log); exit != cli::kOk) return exit;
+  const bool unstated = std::any_of(problems.begin(), problems.end(),
+                                    [](const Problem& p) { return p.code == "W-REGIME"; });
+  if (unstated) {
+    for (ResultRow& row : envelope.results) row.tag("regime", "unstated");
+  }
+  return cli::kOk;
+}
+
 }  // namespace
+
+FinishedEnvelope::FinishedEnvelope(Envelope full, bool strict) : stored_(std::move(full)) {
+  if (!strict) return;
+  Envelope kept = strict_upstream(stored_);
+  kept.control_of_next = stored_.control_of_next;
+  facts_ = std::move(stored_.head);
+  stored_ = std::move(kept);
+}
 
 std::vector<cli::Flag> conversion_flags() {
   using cli::Arity;
@@ -161,7 +223,12 @@ std::vector<cli::Flag> conversion_flags() {
       {.names = {"--provenance-file"},
        .value_name = "FILE",
        .help = "What proves the weights, as JSON (the envelope's `provenance`)."},
-      {.names = {"--hostname"}, .value_name = "NAME", .help = "Host name for the machine's facts."},
+      {.names = {"--hostname"},
+       .value_name = "NAME",
+       .help = "Host name for the machine's facts, where --publish-hostname keeps it."},
+      {.names = {"--publish-hostname"},
+       .arity = Arity::toggle,
+       .help = "Keep the host name in the record."},
       {.names = {"--allow-partial-failures"},
        .arity = Arity::toggle,
        .help = "Keep the figures of a run with failed requests, marked partial."},
@@ -213,7 +280,9 @@ Converted convert_files(const cli::Invocation& invocation, const Log& log) {
       out.exit = log.refuse(envelopes.refusal(), empty ? kExitPublish : kExitInput);
       return out;
     }
+    std::string control;  // digest of the envelope before, when it is this one's control
     for (Envelope& envelope : *envelopes) {
+      if (!control.empty()) name_control(envelope, control);
       if (provenance->is_object() && !envelope.control_of_next) {
         if (envelope.find("provenance") != nullptr) {
           out.exit = log.refuse(
@@ -230,36 +299,14 @@ Converted convert_files(const cli::Invocation& invocation, const Log& log) {
             log.refuse(Refusal(kNothingToPublish, cat("`", path, "` gives no row")), kExitPublish);
         return out;
       }
-      if (!invocation.has("--no-validate")) {
-        std::vector<Problem> problems;
-        if (envelope.results.size() <= 10000) {
-          problems = validate(to_json(envelope), {.legacy_regime = context.legacy_regime,
-                                                  .now_seconds = std::time(nullptr)});
-        } else {
-          // The typed rows are what the schema asks for by construction; the head is checked as
-          // JSON.
-          Envelope head;
-          head.head = envelope.head;
-          problems = check_schema(to_json(head));
-          for (Problem& problem : check_semantics(envelope, {.legacy_regime = context.legacy_regime,
-                                                            .now_seconds = std::time(nullptr)})) {
-            problems.push_back(std::move(problem));
-          }
-        }
-        if (log.problems(path, problems)) {
-          out.exit = log.refuse(
-              Refusal(kEnvelopeInvalid, cat("`", path, "`: ", problems.size(),
-                                            problems.size() == 1 ? " problem" : " problems")),
-              kExitInvalid);
-          return out;
-        }
-        const bool unstated = std::any_of(problems.begin(), problems.end(),
-                                          [](const Problem& p) { return p.code == "W-REGIME"; });
-        if (unstated) {
-          for (ResultRow& row : envelope.results) row.tag("regime", "unstated");
-        }
-      }
-      out.envelopes.push_back(std::move(envelope));
+      make_private(envelope, {.keep_host_names = invocation.has("--publish-hostname")});
+      out.exit = invocation.has("--no-validate")
+                     ? check_name(envelope, path, log)
+                     : check(envelope, path, context.legacy_regime, log);
+      if (out.exit != cli::kOk) return out;
+      out.envelopes.emplace_back(std::move(envelope), invocation.has("--strict-upstream"));
+      const FinishedEnvelope& finished = out.envelopes.back();
+      control = finished.is_control() ? envelope_sha256(finished.stored()) : "";
     }
   }
   return out;

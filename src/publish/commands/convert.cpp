@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "publish/commands/commands.h"
 #include "publish/commands/conversion.h"
-#include "publish/strict_upstream.h"
 
 namespace assay::publish {
 
@@ -12,15 +11,10 @@ namespace {
 
 int run(const cli::Invocation& invocation) {
   const Log log(invocation);
-  Converted converted = convert_files(invocation, log);
+  const Converted converted = convert_files(invocation, log);
   if (converted.exit != cli::kOk) return converted.exit;
-  std::string control;  // digest of the envelope before, when it is this one's control
-  for (Envelope& full : converted.envelopes) {
-    if (!control.empty()) name_control(full, control);
-    const std::optional<Envelope> strict =
-        invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
-    const Envelope& envelope = strict ? *strict : full;
-    control = full.control_of_next ? envelope_sha256(envelope) : "";
+  for (const FinishedEnvelope& finished : converted.envelopes) {
+    const Envelope& envelope = finished.stored();
     if (invocation.has("--print-envelope") || invocation.json()) {
       std::cout << json::write(to_json(envelope)) << "\n";
     }

@@ -7,66 +7,17 @@
 #include "base/text.h"
 #include "publish/commands/commands.h"
 #include "publish/commands/conversion.h"
+#include "publish/commands/index_entry.h"
 #include "publish/commands/log.h"
 #include "publish/events.h"
 #include "publish/refusals.h"
 #include "publish/run_index.h"
 #include "publish/shard.h"
 #include "publish/store.h"
-#include "publish/strict_upstream.h"
 
 namespace assay::publish {
 
 namespace {
-
-// key=value pairs of --index-entry over what the envelope says.
-Result<IndexEntry> index_entry(const cli::Invocation& invocation, const Envelope& envelope,
-                               std::string path, std::string sha256) {
-  IndexEntry entry;
-  entry.path = std::move(path);
-  entry.status = invocation.text_or("--index-status", "experimental");
-  entry.cell_status = envelope.text("cell_status");
-  entry.envelope_sha256 = std::move(sha256);
-  const json::Value* provenance = envelope.find("provenance");
-  const json::Value* verified = provenance != nullptr ? dig(*provenance, {"verified"}) : nullptr;
-  entry.weights =
-      verified != nullptr && verified->kind() == json::Kind::boolean && verified->boolean()
-          ? "verified"
-          : "unverified";
-  entry.evidence = "current";
-  if (const json::Value* campaign = envelope.find("campaign")) {
-    entry.campaign_id = text_of(dig(*campaign, {"id"})).value_or("");
-    entry.cell_id = text_of(dig(*campaign, {"cell_id"})).value_or("");
-    entry.profile = text_of(dig(*campaign, {"profile"})).value_or("");
-  }
-  if (const json::Value* regime = envelope.find("regime")) {
-    entry.max_output_tokens = integer_of(dig(*regime, {"max_tokens"})).value_or(0);
-  }
-  const std::pair<const char*, std::string IndexEntry::*> fields[] = {
-      {"variant", &IndexEntry::variant},
-      {"comparison_group", &IndexEntry::comparison_group},
-      {"context_band", &IndexEntry::context_band},
-      {"completion_state", &IndexEntry::completion_state},
-      {"caveat", &IndexEntry::caveat},
-      {"superseded_by", &IndexEntry::superseded_by},
-      {"evidence", &IndexEntry::evidence}};
-  for (const std::string& pair : invocation.all("--index-entry")) {
-    const size_t equals = pair.find('=');
-    bool known = false;
-    for (const auto& [key, member] : fields) {
-      if (equals == std::string::npos || pair.substr(0, equals) != key) continue;
-      known = true;
-      // A variant is the candidate's; everything else holds for its control too.
-      if (envelope.control_of_next && member == &IndexEntry::variant) continue;
-      entry.*member = pair.substr(equals + 1);
-    }
-    if (!known)
-      return Refusal(kIndexInvalid, cat("--index-entry \"", pair, "\" names no field of an entry"));
-  }
-  if (entry.status == "invalid" && entry.caveat.empty())
-    return Refusal(kIndexInvalid, "--index-status invalid needs --index-entry caveat=WHY");
-  return entry;
-}
 
 // --store, else the dataset of --repo-id or MLX_BENCH_REPO_ID; nothing when none is given.
 std::optional<std::string> store_url(const cli::Invocation& invocation) {
@@ -91,7 +42,9 @@ Result<std::unique_ptr<Store>> open_for_publishing(const cli::Invocation& invoca
 
 int run(const cli::Invocation& invocation) {
   const Log log(invocation);
-  Converted converted = convert_files(invocation, log);
+  IndexFlags index;
+  if (const auto problem = index.read(invocation)) return invocation.refuse_usage(*problem);
+  const Converted converted = convert_files(invocation, log);
   if (converted.exit != cli::kOk) return converted.exit;
   std::unique_ptr<Store> store;
   const bool dry_run = invocation.has("--dry-run");
@@ -112,16 +65,10 @@ int run(const cli::Invocation& invocation) {
     }
     store = *std::move(opened);
   }
-  std::string control;  // digest of the envelope before, when it is this one's control
-  for (Envelope& full : converted.envelopes) {
-    if (!control.empty()) name_control(full, control);
-    if (!invocation.has("--publish-hostname")) remove_host_names(full);
-    const std::optional<Envelope> strict =
-        invocation.has("--strict-upstream") ? std::optional(strict_upstream(full)) : std::nullopt;
-    const Envelope& envelope = strict ? *strict : full;
+  for (const FinishedEnvelope& finished : converted.envelopes) {
+    const Envelope& envelope = finished.stored();
     const auto shard = make_shard(envelope);
     if (!shard) return log.refuse(shard.refusal(), kExitPublish);
-    control = full.control_of_next ? shard->envelope_sha256 : "";
     const std::string& bytes = shard->bytes;
     const std::string path = shard_path(envelope, bytes, invocation.has("--long-hash") ? 16 : 8);
     if (const auto folder = invocation.text("--out")) {
@@ -139,13 +86,12 @@ int run(const cli::Invocation& invocation) {
       std::cout << path << "\n";
       continue;
     }
-    const auto entry = index_entry(invocation, full, path, shard->envelope_sha256);
-    if (!entry) return log.refuse(entry.refusal(), kExitPublish);
+    const IndexEntry entry = index.entry(finished, path, shard->envelope_sha256);
     // The entry goes with the shard, or after it: an index never names what is not there.
     // Publishing the same file again mends an index whose append was cut off.
-    const auto stored =
-        publish_with_entry(*store, {path, bytes}, *entry,
-                           cat("feat: add ", full.text("suite"), " run for ", full.text("model")));
+    const auto stored = publish_with_entry(
+        *store, {path, bytes}, entry,
+        cat("feat: add ", envelope.text("suite"), " run for ", envelope.text("model")));
     if (!stored) return log.refuse(stored.refusal(), kExitPublish);
     if (stored->outcome == PutOutcome::already_there) {
       log.info(cat("already published: ", path));
@@ -187,23 +133,12 @@ cli::Command publish_command() {
            {.names = {"--out"},
            .value_name = "DIR",
            .help = "Also writes each envelope and shard here."},
-           {.names = {"--index-status"},
-           .value_name = "S",
-           .help = "Status of the entry in the run index.",
-           .choices = {"scored", "experimental", "invalid", "recovered"}},
-           {.names = {"--index-entry"},
-           .arity = Arity::repeatable,
-           .value_name = "KEY=VALUE",
-           .help = "Field of the entry: variant, comparison_group, context_band, completion_state, "
-                   "caveat, evidence."},
-           {.names = {"--publish-hostname"},
-           .arity = Arity::toggle,
-           .help = "Keep the host name in the shard."},
            {.names = {"--long-hash"},
            .arity = Arity::toggle,
            .help = "16 digits of the digest in the name instead of 8."}}) {
     flags.push_back(std::move(flag));
   }
+  for (cli::Flag& flag : index_flags()) flags.push_back(std::move(flag));
   return {
       .name = "publish",
       .summary = "Converts, checks, and writes each envelope as an immutable shard into a store.",

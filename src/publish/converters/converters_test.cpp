@@ -393,19 +393,6 @@ TEST(Converters, AFigureThatIsNoNumberIsLeftOutAndNamed) {
   EXPECT_EQ(errors[20].string(), "5 more figures are no finite numbers, left out");
 }
 
-TEST(Converters, HomeFoldersLoseTheirOwnersName) {
-  RunContext c = context();
-  c.model = "/home/alice/models/x.gguf";
-  c.serving = json::Value::object({{"stack", R"(C:\Users\eve\llama.cpp)"}});
-  c.tags = {{"from", "/Users/bob/a b"}};
-  const auto converted =
-      convert_file(inline_file(R"({"framework":"f","answer":"a fox"})"), "framework-eval", c);
-  ASSERT_TRUE(converted) << converted.refusal().text();
-  EXPECT_EQ(converted->at(0).text("model"), "~/models/x.gguf");
-  EXPECT_EQ(converted->at(0).find("serving")->find("stack")->string(), R"(C:~\llama.cpp)");
-  EXPECT_EQ(*converted->at(0).results.at(0).find_tag("from"), "~/a b");
-}
-
 // 1 / 0.0005 s = 2000 tok/s; 1 / 0.001 s = 1000 tok/s.
 TEST(BenchdScore, AMissedFloorIsNoWrongToken) {
   const auto score = [](std::string_view phases) {

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "base/text.h"
+#include "cli/ranges.h"
 #include "view/commands/commands.h"
 #include "view/export.h"
 #include "view/page.h"
@@ -21,9 +22,10 @@ int run(const cli::Invocation& invocation) {
   ExportOptions options;
   options.target = targets.empty() ? *invocation.text("--output") : targets.front();
   options.title = invocation.text_or("--title", "");
+  options.force = invocation.has("--force");
   options.shards_max = invocation.u64("--max-shards");
-  if (options.shards_max && *options.shards_max == 0)
-    return invocation.refuse_usage("--max-shards is 0, expected at least 1");
+  if (const auto why = cli::out_of_range(invocation, {{"--max-shards", 1, INT32_MAX}}))
+    return invocation.refuse_usage(*why);
   auto catalog = Catalog::open(*invocation.text("--store"), default_cache_folder());
   if (!catalog) return invocation.refuse(catalog.refusal(), cli::kInputOutput);
   const auto done = export_store(*catalog, embedded_page(), options);
@@ -67,6 +69,9 @@ cli::Command export_command() {
                 {.names = {"--output", "-o"},
                  .value_name = "TARGET",
                  .help = "The same as the argument TARGET."},
+                {.names = {"--force"},
+                 .arity = cli::Arity::toggle,
+                 .help = "Write over a file that no export wrote; a folder never is."},
                 {.names = {"--title"}, .value_name = "TEXT", .help = "Title of the page."},
                 {.names = {"--max-shards"},
                  .value_name = "N",

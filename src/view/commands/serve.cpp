@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "cli/ranges.h"
 #include "view/commands/commands.h"
 #include "view/http_server.h"
 #include "view/page.h"
@@ -13,9 +14,9 @@ namespace assay::view {
 namespace {
 
 int run(const cli::Invocation& invocation) {
+  if (const auto why = cli::out_of_range(invocation, {{"--port", 0, 65535}}))
+    return invocation.refuse_usage(*why);
   const auto port = invocation.u32("--port").value_or(0);
-  if (port > 65535)
-    return invocation.refuse_usage(cat("--port is ", port, ", expected 0 to 65535"));
   // Blocked before any thread begins, so that the one thread that waits for them gets them.
   sigset_t signals;
   sigemptyset(&signals);
