@@ -334,7 +334,7 @@ DemoRun sealed_score(size_t number, int64_t seconds) {
                              {"official_pairs", "4"},
                              {"contract_sha256", sha256_hex("contract")}};
   const auto with = [&all](publish::Tags tags) {
-    tags.insert(tags.end(), all.begin(), all.end());
+    for (const auto& [key, text] : all) tags.put(key, text);
     return tags;
   };
   add_row(run.envelope, "composite", "composite", gain, "x", "",

@@ -879,8 +879,7 @@ TEST(Record, TheFirstRequestHasRowsOfItsOwn) {
   ASSERT_EQ(envelopes.size(), 1u);
   std::map<std::string, double> readiness;
   for (const auto& row : envelopes[0].results) {
-    const std::string* phase = row.find_tag("phase");
-    if (phase == nullptr || *phase != "readiness") continue;
+    if (row.find_tag("phase") != "readiness") continue;
     EXPECT_EQ(*row.find_tag("initial_model_state"), "cold");
     EXPECT_EQ(*row.find_tag("scored"), "false");
     readiness[row.metric] = row.value;

@@ -337,7 +337,7 @@ RowSource::RowSource(const Envelope& envelope) : envelope_(envelope) {
     for (size_t i = 0; i < reported.size(); ++i)
       reported[i] = reported[i] || (row.*kFigureColumns[i].member).has_value();
     for (size_t i = 0; i < row.tags.size(); ++i) {
-      const std::string& key = row.tags[i].first;
+      const std::string_view key = row.tags[i].first;
       if (before != nullptr && i < before->size() && (*before)[i].first == key) continue;
       const auto index = column_index(cat("tag_", key));
       if (!index || plans_[*index].source == Source::tag) continue;

@@ -76,7 +76,7 @@ class RowSource {
 
   const Envelope& envelope_;
   std::vector<Plan> plans_;
-  mutable std::vector<size_t> order_;  // working space of tags_json
+  mutable std::vector<Tags::Tag> order_;  // working space of tags_json
 };
 
 }  // namespace assay::publish

@@ -178,7 +178,7 @@ Result<Envelope> compose(Draft draft, const RunContext& context, const ToolFile&
   for (ResultRow& row : envelope.results) {
     if (time_source) row.tag("timestamp_source", *time_source);
     for (const auto& [key, text] : context.tags) {
-      if (row.find_tag(key) != nullptr) {
+      if (row.find_tag(key)) {
         return Refusal(kConvertTagClash, cat("tag `", key, "` of --tag stands in row ", row.name,
                                              " ", row.metric, " already"));
       }

@@ -2,9 +2,9 @@
 // rest is filled in the same way for all of them.
 //
 // A converter (converters/, one file per tool) reads the tool's document and returns Drafts: what
-// the tool itself states. compose() adds the run's context, applies the orders of precedence and puts
-// the fields in schema order. Nothing is invented: a fact that neither states is absent. What must
-// not be published is still in it (privacy.h).
+// the tool itself states. compose() adds the run's context, applies the orders of precedence and
+// puts the fields in schema order. Nothing is invented: a fact that neither states is absent. What
+// must not be published is still in it (privacy.h).
 #pragma once
 
 #include <cstdint>

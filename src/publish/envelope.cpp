@@ -34,7 +34,7 @@ json::Value row_to_json(const ResultRow& row) {
   }
   if (!row.tags.empty()) {
     std::vector<json::Member> tags;
-    for (const auto& [key, text] : row.tags) tags.emplace_back(key, text);
+    for (const auto& [key, text] : row.tags) tags.emplace_back(std::string(key), json::Value(text));
     members.emplace_back("tags", json::Value::object(std::move(tags)));
   }
   return json::Value::object(std::move(members));
@@ -42,7 +42,7 @@ json::Value row_to_json(const ResultRow& row) {
 
 // Canonical text of a row straight into `out`: keys in byte order, no tree in between. `value` is
 // the last key and always there, so every other field can end in a comma.
-void append_canonical(std::string& out, const ResultRow& row, std::vector<size_t>& order) {
+void append_canonical(std::string& out, const ResultRow& row, std::vector<Tags::Tag>& order) {
   const auto figure = [&out](std::string_view key, const std::optional<double>& value) {
     if (!value) return;
     out.append(key).append(format_double(*value)).push_back(',');
@@ -86,7 +86,7 @@ Result<ResultRow> row_from_json(const json::Value& value, size_t index) {
       if (!member.is_object()) return invalid(cat("`", path, ".tags` is no object"));
       for (const auto& [tag, text] : member.members()) {
         if (!text.is_string()) return invalid(cat("`", path, ".tags.", tag, "` is no string"));
-        row.tags.emplace_back(tag, text.string());
+        row.tags.put(tag, text.string());
       }
     } else if (key != "raw") {
       const auto number = member.as_double(json::path_of(path, key));
@@ -106,13 +106,6 @@ Result<ResultRow> row_from_json(const json::Value& value, size_t index) {
 }
 
 }  // namespace
-
-const std::string* ResultRow::find_tag(std::string_view key) const {
-  for (const auto& [tag_key, tag_text] : tags) {
-    if (tag_key == key) return &tag_text;
-  }
-  return nullptr;
-}
 
 std::string Envelope::text(std::string_view key) const {
   const json::Value* value = head.find(key);
@@ -136,22 +129,15 @@ json::Value to_json(const Envelope& envelope) {
   return json::Value::object(std::move(members));
 }
 
-void append_tags(std::string& out, const Tags& tags, std::vector<size_t>& order) {
-  order.resize(tags.size());
-  bool sorted = true;
-  for (size_t i = 0; i < tags.size(); ++i) {
-    order[i] = i;
-    sorted = sorted && (i == 0 || tags[i - 1].first < tags[i].first);
-  }
-  if (!sorted) {
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return tags[a] < tags[b]; });
-  }
+void append_tags(std::string& out, const Tags& tags, std::vector<Tags::Tag>& order) {
+  order.assign(tags.begin(), tags.end());
+  if (!std::is_sorted(order.begin(), order.end())) std::sort(order.begin(), order.end());
   out.push_back('{');
   for (size_t i = 0; i < order.size(); ++i) {
     if (i != 0) out.push_back(',');
-    json::append_quoted(out, tags[order[i]].first);
+    json::append_quoted(out, order[i].first);
     out.push_back(':');
-    json::append_quoted(out, tags[order[i]].second);
+    json::append_quoted(out, order[i].second);
   }
   out.push_back('}');
 }
@@ -183,7 +169,7 @@ CanonicalEnvelope canonical_envelope(const Envelope& envelope, size_t text_max) 
   const auto place_results = [&] {
     comma();
     out += "\"results\":[";
-    std::vector<size_t> order;
+    std::vector<Tags::Tag> order;
     for (size_t i = 0; i < envelope.results.size(); ++i) {
       if (i != 0) out.push_back(',');
       append_canonical(out, envelope.results[i], order);

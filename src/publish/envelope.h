@@ -16,11 +16,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "publish/tags.h"
 
 namespace assay::publish {
-
-/// Ordered string facts. Keys are unique.
-using Tags = std::vector<std::pair<std::string, std::string>>;
 
 /// One item of results[]. `value` is finite. An optional figure that is absent was not reported.
 struct ResultRow {
@@ -36,8 +34,10 @@ struct ResultRow {
   std::optional<double> peak_rss_mb{};
   Tags tags{};
 
-  void tag(std::string_view key, std::string_view text) { tags.emplace_back(key, text); }
-  [[nodiscard]] const std::string* find_tag(std::string_view key) const;
+  void tag(std::string_view key, std::string_view text) { tags.put(key, text); }
+  [[nodiscard]] std::optional<std::string_view> find_tag(std::string_view key) const {
+    return tags.find(key);
+  }
 };
 
 struct Envelope {
@@ -65,7 +65,7 @@ struct CanonicalEnvelope {
 };
 [[nodiscard]] CanonicalEnvelope canonical_envelope(const Envelope& envelope, size_t text_max);
 /// Appends tags as a JSON object, keys in byte order. `order` is working space.
-void append_tags(std::string& out, const Tags& tags, std::vector<size_t>& order);
+void append_tags(std::string& out, const Tags& tags, std::vector<Tags::Tag>& order);
 [[nodiscard]] std::string envelope_sha256(const Envelope& envelope);
 
 /// The typed form of a JSON envelope that the schema accepts. Refuses ENVELOPE-INVALID otherwise.

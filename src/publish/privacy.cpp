@@ -85,45 +85,47 @@ class RowCleaner {
     make_private(row.name);
     make_private(row.metric);
     make_private(row.unit);
-    if (keys_.size() < row.tags.size()) keys_.resize(row.tags.size());
-    bool renamed = false;
-    for (size_t i = 0; i < row.tags.size(); ++i) {
-      auto& [key, text] = row.tags[i];
-      Key& known = keys_[i];
-      if (known.key != key) known = {key, is_secret_key(key), mask_text(key), ""};
-      if (known.masked) {
-        key = *known.masked;
-        renamed = true;
-      }
-      if (known.secret) {
-        text = "***";
-      } else if (text != known.text) {
-        make_private(text);
-        known.text = text;
-      }
-    }
-    if (renamed) keep_first_of_each(row.tags);
+    if (known_.size() < row.tags.size()) known_.resize(row.tags.size());
+    bool changed = false;
+    for (size_t i = 0; i < row.tags.size(); ++i) changed = look(known_[i], row.tags[i]) || changed;
+    if (changed) row.tags = cleaned(row.tags);
   }
 
  private:
-  struct Key {
-    std::string key{};
+  // What became of the tag in one place of the row before.
+  struct Known {
+    std::string key{}, text{};
     bool secret = false;
-    std::optional<std::string> masked{};
-    std::string text{};  // of the row before, as it was left
+    std::optional<std::string> masked_key{}, clean_text{};  // where they are others
   };
 
-  static void keep_first_of_each(Tags& tags) {
-    Tags kept;
-    for (auto& tag : tags) {
-      const bool there = std::any_of(kept.begin(), kept.end(),
-                                     [&](const auto& other) { return other.first == tag.first; });
-      if (!there) kept.push_back(std::move(tag));
+  // Whether the tag is to be changed.
+  static bool look(Known& known, Tags::Tag tag) {
+    const auto [key, text] = tag;
+    if (known.key != key) {
+      known = {.key = std::string(key), .secret = is_secret_key(key), .masked_key = mask_text(key)};
     }
-    tags = std::move(kept);
+    if (!known.secret && known.text != text) {
+      known.text = text;
+      std::string clean(text);
+      make_private(clean);
+      known.clean_text = clean == text ? std::nullopt : std::optional(std::move(clean));
+    }
+    return known.secret || known.masked_key || known.clean_text;
   }
 
-  std::vector<Key> keys_;
+  [[nodiscard]] Tags cleaned(const Tags& tags) const {
+    Tags out;
+    for (size_t i = 0; i < tags.size(); ++i) {
+      const Known& known = known_[i];
+      const std::string_view key = known.masked_key ? *known.masked_key : tags[i].first;
+      if (out.find(key)) continue;  // two keys may be masked to one
+      out.put(key, known.secret ? "***" : known.clean_text ? *known.clean_text : tags[i].second);
+    }
+    return out;
+  }
+
+  std::vector<Known> known_;
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ void collect(Tags& leaves, const std::string& path, const json::Value& value) {
     for (size_t i = 0; i < value.items().size(); ++i)
       collect(leaves, cat(path, ".", i), value.items()[i]);
   } else {
-    leaves.emplace_back(path, text_of(&value).value_or("null"));
+    leaves.put(path, text_of(&value).value_or("null"));
   }
 }
 
@@ -57,7 +57,7 @@ Envelope strict_upstream(const Envelope& envelope) {
   }
   for (ResultRow& row : out.results) {
     for (const auto& [path, text] : leaves) {
-      if (row.find_tag(path) == nullptr) row.tag(path, text);
+      if (!row.find_tag(path)) row.tag(path, text);
     }
   }
   if (out.results.empty() && !leaves.empty()) {

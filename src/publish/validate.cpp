@@ -201,12 +201,10 @@ class Checker {
   }
   // Lengths keep parts apart that could run into one another.
   static std::string row_key(const ResultRow& row) {
-    Tags tags = row.tags;
-    std::sort(tags.begin(), tags.end());
     std::string key;
-    const auto part = [&key](const std::string& text) { key += cat(text.size(), ":", text); };
+    const auto part = [&key](std::string_view text) { key += cat(text.size(), ":", text); };
     for (const std::string* text : {&row.name, &row.metric, &row.unit}) part(*text);
-    for (const auto& [name, text] : tags) {
+    for (const auto& [name, text] : sorted(row.tags)) {
       part(name);
       part(text);
     }

@@ -23,7 +23,8 @@ namespace assay::view {
 namespace {
 
 using publish::Cell;
-using publish::Tags;
+// Sorted by key.
+using Tags = std::vector<std::pair<std::string, std::string>>;
 
 // Columns of the shard that hold for the whole run, and those of one row.
 const std::vector<size_t>& run_columns() {
@@ -151,8 +152,8 @@ Table table_of(publish::Envelope envelope, bool list_rows) {
   for (size_t row = 0; row < rows; ++row) {
     for (const size_t column : row_columns()) table.rows[row].push_back(source.cell(column, row));
     if (row >= envelope.results.size()) continue;
-    table.tags[row] = envelope.results[row].tags;
-    std::sort(table.tags[row].begin(), table.tags[row].end());
+    for (const auto& [key, text] : publish::sorted(envelope.results[row].tags))
+      table.tags[row].emplace_back(key, text);
   }
   return table;
 }

@@ -97,7 +97,7 @@ std::optional<std::string> fill(RunContext& context, const cli::Invocation& invo
     const size_t equals = tag.find('=');
     if (equals == std::string::npos || equals == 0)
       return cat("--tag \"", tag, "\" is not KEY=VALUE");
-    context.tags.emplace_back(tag.substr(0, equals), tag.substr(equals + 1));
+    context.tags.put(std::string_view(tag).substr(0, equals), std::string_view(tag).substr(equals + 1));
   }
   context.allow_partial_failures = invocation.has("--allow-partial-failures");
   context.legacy_regime = invocation.has("--legacy-regime");

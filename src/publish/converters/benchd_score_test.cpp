@@ -91,8 +91,7 @@ std::vector<const ResultRow*> rows(const Envelope& envelope, std::string_view na
 }
 
 std::string tag(const ResultRow& row, std::string_view key) {
-  const std::string* text = row.find_tag(key);
-  return text != nullptr ? *text : "(none)";
+  return std::string(row.find_tag(key).value_or("(none)"));
 }
 
 TEST(BenchdScore, OneRunWhole) {

@@ -61,7 +61,7 @@ Draft convert_object(json::Node run) {
   add_row(draft, name, "steps", "count", number_of(run.find("steps")));
   for (ResultRow& row : draft.results) {
     row.duration_seconds = latency;
-    row.tags.reserve(4);
+    row.tags.reserve(6, 160);
     row.tag("answer_chars", cat(answer.is_string() ? answer.string().size() : 0));
     if (calls.is_array()) {
       row.tag("tool_calls", cat(calls.items().size()));

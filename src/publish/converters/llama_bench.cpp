@@ -302,7 +302,7 @@ Draft draft_of(std::string_view model, const std::vector<const Record*>& records
     } else if (const auto text = text_of(record->fields.find("avg_ns"))) {
       if (const auto parsed = parse_double(*text)) row->duration_seconds = *parsed / 1e9;
     }
-    row->tags.reserve(24);
+    row->tags.reserve(28, 512);
     row->tag("rate_basis", "compute_only");
     row->tag("measures", "compute_only");
     if (record->deviation) row->tag("stddev_ts", *record->deviation);

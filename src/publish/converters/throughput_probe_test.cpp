@@ -43,8 +43,7 @@ using Values = std::map<std::string, double>;
 Values values(const Envelope& envelope, std::string_view phase) {
   Values out;
   for (const ResultRow& row : envelope.results) {
-    const std::string* own = row.find_tag("phase");
-    if ((own == nullptr ? "" : *own) == phase) out[row.metric] = row.value;
+    if (row.find_tag("phase").value_or("") == phase) out[row.metric] = row.value;
   }
   return out;
 }
@@ -77,7 +76,7 @@ TEST(ThroughputProbe, TheFirstRequestStandsApartAndChangesNothingElse) {
   for (const ResultRow& row : envelope.results) {
     const bool apart = *row.find_tag("phase") == "readiness";
     EXPECT_EQ(row.metric.starts_with("readiness_"), apart) << row.metric;
-    EXPECT_EQ(row.find_tag("scored") != nullptr, apart) << row.metric;
+    EXPECT_EQ(row.find_tag("scored").has_value(), apart) << row.metric;
     if (!apart) continue;
     EXPECT_EQ(row.name, "throughput_probe");
     EXPECT_EQ(*row.find_tag("scored"), "false");
@@ -121,7 +120,7 @@ TEST(ThroughputProbe, AllowedErrorsMakeTheFiguresPartial) {
             std::string::npos);
   for (const ResultRow& row : envelope.results) {
     const bool measured = *row.find_tag("phase") != "readiness";
-    EXPECT_EQ(row.find_tag("partial") != nullptr, measured) << row.metric;
+    EXPECT_EQ(row.find_tag("partial").has_value(), measured) << row.metric;
   }
   document.find("measured_answers")->set("errors", 0);
   EXPECT_TRUE(one(document).find("errors")->items().empty());

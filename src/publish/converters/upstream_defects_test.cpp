@@ -97,7 +97,7 @@ TEST(UpstreamDefects, ATagIsTheSourcesText) {
   EXPECT_EQ(*row.find_tag("n_limit"), "200.0");
   EXPECT_EQ(*row.find_tag("higher_is_better"), "true");  // not True
   EXPECT_EQ(*row.find_tag("num_fewshot"), "5");
-  EXPECT_EQ(row.find_tag("n_effective"), nullptr);  // not None
+  EXPECT_EQ(row.find_tag("n_effective"), std::nullopt);  // not None
 }
 
 TEST(UpstreamDefects, NaNStaysOutOfTheJson) {
@@ -112,7 +112,7 @@ TEST(UpstreamDefects, NaNStaysOutOfTheJson) {
 TEST(Vllm, WhatItsUserPassedIsMetadata) {
   const Envelope e = convert(vllm(R"("completed": 8, "failed": 0, "rack": "a7")"), "vllm");
   EXPECT_EQ(*e.results.at(0).find_tag("metadata.rack"), "a7");
-  EXPECT_EQ(e.results.at(0).find_tag("metadata.model_id"), nullptr);
+  EXPECT_EQ(e.results.at(0).find_tag("metadata.model_id"), std::nullopt);
 }
 
 }  // namespace
