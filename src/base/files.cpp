@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/input_file.h"
 #include "base/refusals.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -47,21 +48,53 @@ ssize_t read_some(int fd, char* buffer, size_t size) {
   return got;
 }
 
-Result<int> open_for_reading(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return unreadable(path, errno);
-  struct stat info {};
-  if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-    ::close(fd);
-    return unreadable(path, EISDIR);
-  }
-  return fd;
+// Of a file that is none, what it is.
+const char* kind_of(mode_t mode) {
+  return S_ISFIFO(mode)   ? "a pipe"
+         : S_ISSOCK(mode) ? "a socket"
+         : S_ISBLK(mode)  ? "a block device"
+                          : "a device";
+}
+
+bool was_given_open(const std::filesystem::path& path) {
+  const std::string& text = path.native();
+  return text == "/dev/stdin" || text.starts_with("/dev/fd/") || text.starts_with("/proc/self/fd/");
 }
 
 }  // namespace
 
+Result<int> open_input(const std::filesystem::path& path) {
+  // Not blocking: a pipe would be waited for until somebody opens its other end.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return unreadable(path, errno);
+  struct stat info {};
+  const auto refused = [fd](Refusal why) {
+    ::close(fd);
+    return why;
+  };
+  if (::fstat(fd, &info) != 0) return refused(unreadable(path, errno));
+  if (S_ISDIR(info.st_mode)) return refused(unreadable(path, EISDIR));
+  if (!S_ISREG(info.st_mode) && !was_given_open(path)) {
+    return refused(Refusal(kFileUnreadable, cat("`", path.string(), "` is ", kind_of(info.st_mode),
+                                                ", expected a regular file")));
+  }
+  if (::fcntl(fd, F_SETFL, 0) != 0) return refused(unreadable(path, errno));
+  return fd;
+}
+
+Result<InputStream> open_input_stream(const std::filesystem::path& path) {
+  TRY(fd, open_input(path));
+  InputStream stream(::fdopen(fd, "rb"));
+  if (stream == nullptr) {
+    const int error = errno;
+    ::close(fd);
+    return unreadable(path, error);
+  }
+  return stream;
+}
+
 Result<std::string> read_file(const std::filesystem::path& path, uint64_t size_max) {
-  TRY(fd, open_for_reading(path));
+  TRY(fd, open_input(path));
   const Descriptor file(fd);
   struct stat info {};
   std::string bytes;
@@ -164,7 +197,7 @@ Status write_files_together(std::span<const FileContent> files) {
 
 Result<FileDigest> digest_file(const std::filesystem::path& path,
                                const std::function<Status()>& between_pieces) {
-  TRY(fd, open_for_reading(path));
+  TRY(fd, open_input(path));
   const Descriptor file(fd);
   Sha256 hash;
   FileDigest digest;

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "base/json_document.h"
 #include "base/refusals.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -117,6 +118,34 @@ TEST_F(FilesTest, NeverReplacesWhatIsNoFile) {
     EXPECT_EQ(write_file_atomic(folder_ / name, "new").refusal().code, "FILE-NOT-WRITTEN") << name;
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
   EXPECT_EQ(entries(), 3u);
+}
+
+// Whoever waits here waits for ever: nobody ever writes to the pipe.
+TEST_F(FilesTest, ReadsNoPipeThatNobodyWritesTo) {
+  const std::filesystem::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink(pipe, folder_ / "link");
+  for (const char* name : {"pipe", "link"}) {
+    for (const Refusal& refusal :
+         {read_file(folder_ / name).refusal(), digest_file(folder_ / name).refusal(),
+          json::Document::read(folder_ / name, 100).refusal()}) {
+      EXPECT_EQ(refusal.code, "FILE-UNREADABLE");
+      EXPECT_NE(refusal.detail.find("a pipe, expected a regular file"), std::string::npos)
+          << refusal.detail;
+    }
+  }
+  EXPECT_NE(read_file("/dev/null").refusal().detail.find("a device"), std::string::npos);
+}
+
+TEST_F(FilesTest, ReadsAPipeThatWasGivenOpen) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "text", 4), 4);
+  ::close(ends[1]);
+  const auto text = read_file(cat("/dev/fd/", ends[0]));
+  ::close(ends[0]);
+  ASSERT_TRUE(text) << text.refusal().text();
+  EXPECT_EQ(*text, "text");
 }
 
 }  // namespace

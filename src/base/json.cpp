@@ -13,7 +13,6 @@
 #include <rapidjson/reader.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -24,6 +23,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "base/input_file.h"
 #include "base/json_pieces.h"
 #include "base/refusals.h"
 #include "base/text.h"
@@ -488,14 +488,10 @@ Result<std::vector<Value>> parse_many(std::string_view bytes, const ParseOptions
 
 Result<std::vector<Value>> parse_file(const std::filesystem::path& path, uint64_t size_max,
                                       const ParseOptions& options) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
-                                                             &std::fclose);
+  TRY(file, open_input_stream(path));
   std::error_code error;
-  const uint64_t size = file ? std::filesystem::file_size(path, error) : 0;
-  if (!file || error) {
-    return Refusal(kFileUnreadable,
-                   cat("`", path.string(), "`: ", file ? error.message() : std::strerror(errno)));
-  }
+  const uint64_t size = std::filesystem::file_size(path, error);
+  if (error) return Refusal(kFileUnreadable, cat("`", path.string(), "`: ", error.message()));
   if (size > size_max) {
     return Refusal(kFileTooLarge, cat("`", path.string(), "` has ", size, " bytes, at most ",
                                       size_max, " are read"));

@@ -1,7 +1,6 @@
 #include "base/json_document.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/ensure.h"
+#include "base/input_file.h"
 #include "base/json_events.h"
 #include "base/json_pieces.h"
 
@@ -399,14 +399,10 @@ Result<Document> Document::parse(std::string_view bytes, const ReadOptions& opti
 
 Result<Document> Document::read(const std::filesystem::path& path, uint64_t size_max,
                                 const ReadOptions& options) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
-                                                             &std::fclose);
+  TRY(file, open_input_stream(path));
   std::error_code error;
-  const uint64_t size = file ? std::filesystem::file_size(path, error) : 0;
-  if (!file || error) {
-    return Refusal(kFileUnreadable,
-                   cat("`", path.string(), "`: ", file ? error.message() : std::strerror(errno)));
-  }
+  const uint64_t size = std::filesystem::file_size(path, error);
+  if (error) return Refusal(kFileUnreadable, cat("`", path.string(), "`: ", error.message()));
   size_max = std::min(size_max, kSizeMax);
   if (size > size_max) {
     return Refusal(kFileTooLarge, cat("`", path.string(), "` has ", size, " bytes, at most ",

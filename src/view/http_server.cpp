@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <httplib.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,95 +10,29 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <set>
 #include <thread>
 
+#include "base/printable.h"
 #include "base/text.h"
+#include "view/connections.h"
+#include "view/facts.h"
 #include "view/refusals.h"
 
 namespace assay::view {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-constexpr size_t kHeadMax = size_t{64} << 10;
-constexpr seconds kHeadTime{10};
-constexpr seconds kIdleTime{5};
-constexpr seconds kAnswerTime{15};
-constexpr size_t kAnswerBytesPerSecond = size_t{64} << 10;
 constexpr int kRequestsPerConnection = 100;
 constexpr size_t kThreadsMax = 256;
 
-// A socket whose every wait ends at a deadline.
-class TimedStream : public httplib::Stream {
+// What the library reads requests from and writes answers to.
+class SocketStream : public httplib::Stream {
  public:
-  explicit TimedStream(int socket) : socket_(socket) {}
-
-  // True when a request begins within the idle time.
-  bool await_request() {
-    if (at_ < filled_) return true;
-    return wait(POLLIN, Clock::now() + kIdleTime);
-  }
-  void begin_request() {
-    read_deadline_ = Clock::now() + kHeadTime;
-    read_bytes_ = 0;
-    write_deadline_.reset();
-    written_ = 0;
-  }
-  // Whatever the client still sends is read over for a moment: closing at once would reset the
-  // connection, and the answer with it.
-  void drain() {
-    ::shutdown(socket_, SHUT_WR);
-    const auto deadline = Clock::now() + milliseconds(300);
-    size_t left = size_t{1} << 20;
-    char waste[4096];
-    while (left >= sizeof waste && wait(POLLIN, deadline)) {
-      if (::recv(socket_, waste, sizeof waste, MSG_DONTWAIT) <= 0) return;
-      left -= sizeof waste;
-    }
-  }
-
-  [[nodiscard]] bool is_readable() const override {
-    return at_ < filled_ || wait(POLLIN, read_deadline_);
-  }
-  [[nodiscard]] bool is_writable() const override {
-    return wait(POLLOUT, write_deadline_.value_or(Clock::now() + kAnswerTime));
-  }
-
-  ssize_t read(char* to, size_t size) override {
-    if (at_ == filled_) {
-      if (read_bytes_ >= kHeadMax || !wait(POLLIN, read_deadline_)) return -1;
-      const ssize_t got = ::recv(socket_, buffer_, sizeof buffer_, MSG_DONTWAIT);
-      if (got <= 0) return got;
-      at_ = 0;
-      filled_ = static_cast<size_t>(got);
-    }
-    const size_t taken = std::min(size, filled_ - at_);
-    std::memcpy(to, buffer_ + at_, taken);
-    at_ += taken;
-    read_bytes_ += taken;
-    return static_cast<ssize_t>(taken);
-  }
-
-  ssize_t write(const char* from, size_t size) override {
-    if (!write_deadline_) write_deadline_ = Clock::now() + kAnswerTime;
-    size_t done = 0;
-    while (done < size) {
-      // Every 64 KiB that get through buy a second.
-      const auto deadline = *write_deadline_ + seconds(written_ / kAnswerBytesPerSecond);
-      if (!wait(POLLOUT, deadline)) return -1;
-      const ssize_t sent = ::send(socket_, from + done, size - done, MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-      if (sent <= 0) return -1;
-      done += static_cast<size_t>(sent);
-      written_ += static_cast<size_t>(sent);
-    }
-    return static_cast<ssize_t>(done);
-  }
-
+  explicit SocketStream(TimedSocket& socket) : socket_(socket) {}
+  [[nodiscard]] bool is_readable() const override { return socket_.is_readable(); }
+  [[nodiscard]] bool is_writable() const override { return socket_.is_writable(); }
+  ssize_t read(char* to, size_t size) override { return socket_.read(to, size); }
+  ssize_t write(const char* from, size_t size) override { return socket_.write(from, size); }
   void get_remote_ip_and_port(std::string& ip, int& port) const override {
     ip.clear();
     port = 0;
@@ -108,38 +41,27 @@ class TimedStream : public httplib::Stream {
     ip.clear();
     port = 0;
   }
-  [[nodiscard]] socket_t socket() const override { return socket_; }
+  [[nodiscard]] socket_t socket() const override { return socket_.socket(); }
 
  private:
-  [[nodiscard]] bool wait(int16_t events, Clock::time_point deadline) const {
-    while (true) {
-      const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-      if (left <= 0) return false;
-      pollfd item{socket_, events, 0};
-      const int ready = ::poll(&item, 1, static_cast<int>(std::min<int64_t>(left, 60'000)));
-      if (ready > 0) return true;
-      if (ready < 0 && errno != EINTR) return false;
-    }
-  }
-
-  int socket_;
-  char buffer_[4096];
-  size_t at_ = 0, filled_ = 0;
-  Clock::time_point read_deadline_{};
-  size_t read_bytes_ = 0;
-  std::optional<Clock::time_point> write_deadline_{};
-  size_t written_ = 0;
+  TimedSocket& socket_;
 };
 
-// A thread more for every connection that finds none idle.
+// A thread more for every connection that finds none idle, up to the limit.
 class Threads : public httplib::TaskQueue {
  public:
+  explicit Threads(Connections& connections) : connections_(connections) {}
+
   void enqueue(std::function<void()> task) override {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-    if (idle_ < tasks_.size() && threads_.size() < kThreadsMax)
-      threads_.emplace_back([this] { work(); });
-    wake_.notify_one();
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+      if (idle_ < tasks_.size() && threads_.size() < kThreadsMax)
+        threads_.emplace_back([this] { work(); });
+      count_starving();
+      wake_.notify_one();
+    }
+    if (connections_.any_starving()) connections_.make_room();
   }
   void shutdown() override {
     {
@@ -160,12 +82,20 @@ class Threads : public httplib::TaskQueue {
       if (tasks_.empty()) return;
       const auto task = std::move(tasks_.front());
       tasks_.pop_front();
+      count_starving();
       lock.unlock();
       task();
       lock.lock();
     }
   }
 
+  // A thread that has just begun, or is woken, takes a task in a moment.
+  void count_starving() {
+    const size_t coming = threads_.size() < kThreadsMax ? tasks_.size() : idle_;
+    connections_.set_starving(tasks_.size() > coming ? tasks_.size() - coming : 0);
+  }
+
+  Connections& connections_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> tasks_;
@@ -182,6 +112,22 @@ Request to_request(const httplib::Request& from) {
   request.host = from.get_header_value("Host");
   request.if_none_match = from.get_header_value("If-None-Match");
   return request;
+}
+
+// What came was no request that can be answered, or answering it failed.
+Answer answer_to_no_request(int status, const std::string& beginning) {
+  const bool whole = beginning.size() < TimedSocket::kBeginningMax;
+  const std::string came = cat("\"", printable_line(mended_utf8(beginning)), whole ? "\"" : "…\"");
+  const std::string_view expected = "expected GET PATH HTTP/1.1 and headers NAME: VALUE";
+  switch (status) {
+    case 414:
+      return refusal(414, Refusal(kHttpRequest, cat("it begins ", came,
+                                                    " and its first line has "
+                                                    "more than 8192 bytes; ",
+                                                    expected)));
+    case 400: return refusal(400, Refusal(kHttpRequest, cat("it begins ", came, "; ", expected)));
+    default: return refusal(status, Refusal(kHttpFault, cat("the request begins ", came)));
+  }
 }
 
 void fill(httplib::Response& response, const Answer& answer) {
@@ -207,7 +153,7 @@ class HttpServer::Impl : public httplib::Server {
     set_default_headers(std::move(headers));
     set_tcp_nodelay(true);
     set_keep_alive_max_count(kRequestsPerConnection);
-    new_task_queue = [] { return new Threads; };
+    new_task_queue = [this] { return new Threads(connections_); };
     // The library's own choice includes SO_REUSEPORT, with which two servers share a port
     // unnoticed.
     set_socket_options([](int socket) {
@@ -223,17 +169,27 @@ class HttpServer::Impl : public httplib::Server {
       }
       return HandlerResponse::Handled;
     });
+    // What the library answers by itself, before it asks: it would say nothing but a number.
+    const Handler say_why = [this](const httplib::Request& request, httplib::Response& response) {
+      if (response.has_header("Content-Type")) return;
+      if (response.status == 416) {
+        // It could not read the Range header. Ranges are not served, so there is nothing to read.
+        auto& own = const_cast<httplib::Request&>(request);  // the library's is no constant
+        own.ranges.clear();
+        own.headers.erase("Accept-Encoding");
+        fill(response, site_.answer(to_request(request)));
+      } else {
+        fill(response, answer_to_no_request(response.status, served_->beginning()));
+      }
+    };
+    set_error_handler(say_why);
   }
 
   // The library listens with a queue of five: a handful of connections at once would wait seconds
   // for their retries.
   void lengthen_queue() { ::listen(svr_sock_, 512); }
 
-  void close_all() {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    for (const int socket : open_) ::shutdown(socket, SHUT_RDWR);
-  }
+  void close_all() { connections_.close_all(); }
 
   std::string host_;
   int port_ = 0;
@@ -241,15 +197,18 @@ class HttpServer::Impl : public httplib::Server {
 
  private:
   bool process_and_close_socket(socket_t socket) override {
-    {
-      const std::lock_guard lock(mutex_);
-      open_.insert(socket);
-      if (stopping_) ::shutdown(socket, SHUT_RDWR);
-    }
-    TimedStream stream(socket);
+    const bool good = serve(socket);
+    ::close(socket);
+    return good;
+  }
+
+  bool serve(socket_t socket) {
+    TimedSocket timed(socket, connections_);
+    SocketStream stream(timed);
+    served_ = &timed;
     bool good = true;
-    for (int left = kRequestsPerConnection; left > 0 && stream.await_request(); --left) {
-      stream.begin_request();
+    for (int left = kRequestsPerConnection; left > 0 && timed.await_request(); --left) {
+      timed.begin_request();
       bool close = left == 1, understood = false;
       good = process_request(stream, close, close, [&](httplib::Request& request) {
         understood = true;
@@ -265,18 +224,16 @@ class HttpServer::Impl : public httplib::Server {
       // After a request that was no HTTP nobody knows where the next one begins.
       if (!good || close || !understood) break;
     }
-    stream.drain();
-    const std::lock_guard lock(mutex_);
-    open_.erase(socket);
-    ::close(socket);
+    timed.drain();
     return good;
   }
 
   Site& site_;
-  std::mutex mutex_;
-  std::set<int> open_;
-  bool stopping_ = false;
+  Connections connections_;
+  static thread_local const TimedSocket* served_;  // by this thread
 };
+
+thread_local const TimedSocket* HttpServer::Impl::served_ = nullptr;
 
 HttpServer::HttpServer(Site& site) : impl_(std::make_unique<Impl>(site)) {}
 HttpServer::~HttpServer() = default;

@@ -1,5 +1,6 @@
 // The site on a socket. Reading and writing have deadlines, so a client that is slow, or means
-// harm, costs one thread for a while and nobody else anything.
+// harm, costs one thread for a while and nobody else anything. When all threads are taken, the
+// connections that have waited for their clients for longest are given up for new ones.
 //
 // Limits    request line and headers: 64 KiB within 10 s; idle between requests: 5 s; an answer:
 //           15 s and 64 KiB/s; 100 requests a connection; 256 threads.

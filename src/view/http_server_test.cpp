@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <thread>
@@ -43,6 +45,11 @@ class Connection {
       text.remove_prefix(static_cast<size_t>(sent));
     }
     return true;
+  }
+  // Whether the server has not closed it, and sent nothing.
+  [[nodiscard]] bool is_open() const {
+    char byte = 0;
+    return ::recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN;
   }
   // Everything until the server closes.
   std::string read_all() {
@@ -215,6 +222,70 @@ TEST_F(HttpServerTest, GarbageEnds) {
     EXPECT_THAT(connection.read_until("\r\n"), Not(HasSubstr("200 OK")));
   }
   EXPECT_THAT(exchange("GET /healthz HTTP/1.1"), HasSubstr("\"ok\""));
+}
+
+TEST_F(HttpServerTest, WhatIsNoRequestIsToldWhatCameAndWhatIsExpected) {
+  const auto answer_to = [&](const std::string& bytes) {
+    Connection connection(server_->port());
+    connection.send(bytes);
+    return connection.read_all();
+  };
+  const auto body = [](std::string_view came) {
+    return cat("\r\n\r\n{\"refusal\":\"VIEW-HTTP-REQUEST\",\"detail\":\"it begins \\\"", came,
+               "\\\"; expected GET PATH HTTP/1.1 and headers NAME: VALUE\"}\n");
+  };
+  for (const auto& [bytes, came] :
+       {std::pair{"FOO\r\n\r\n", "FOO"},
+        {"GET / HTTP/9.9\r\n\r\n", "GET / HTTP/9.9"},
+        {"\x16\x03\x1b[2J\xff\r\n\r\n", "\\\\x16\\\\x03\\\\x1b[2J\uFFFD"}}) {
+    const std::string answer = answer_to(bytes);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 ")) << came;
+    EXPECT_THAT(answer, HasSubstr("Content-Type: application/json\r\n")) << came;
+    EXPECT_THAT(answer, HasSubstr("X-Content-Type-Options: nosniff\r\n")) << came;
+    EXPECT_TRUE(answer.ends_with(body(came))) << answer;
+  }
+  const std::string large = answer_to(cat("GET /", std::string(9000, 'a'), " HTTP/1.1\r\n\r\n"));
+  EXPECT_THAT(large, StartsWith("HTTP/1.1 414 "));
+  EXPECT_THAT(large, HasSubstr("its first line has more than 8192 bytes"));
+}
+
+// RFC 9110, 14.2: a server may ignore Range, and must where it cannot be read.
+TEST_F(HttpServerTest, RangesAreIgnoredHoweverTheyAreWritten) {
+  const std::string whole = exchange("GET /app.js HTTP/1.1");
+  const std::string_view file = test_page()[0].bytes;
+  ASSERT_TRUE(whole.ends_with(cat("\r\n\r\n", file)));
+  for (const char* range : {"bytes=0-3", "bytes=a", "bytes=3-0", "bytes=0-1,x", "bytes=99999999-",
+                            "lines=1-2", "", "x"}) {
+    const std::string header = cat("Range: ", range, "\r\n");
+    const std::string answer = exchange("GET /app.js HTTP/1.1", header);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n")) << range;
+    EXPECT_THAT(answer, HasSubstr(cat("Content-Length: ", file.size(), "\r\n"))) << range;
+    EXPECT_THAT(answer, Not(HasSubstr("Content-Range"))) << range;
+    EXPECT_TRUE(answer.ends_with(cat("\r\n\r\n", file))) << range;
+    EXPECT_THAT(exchange("HEAD /app.js HTTP/1.1", header), StartsWith("HTTP/1.1 200 OK\r\n"))
+        << range;
+    EXPECT_THAT(exchange("GET /nothing HTTP/1.1", header), HasSubstr("VIEW-HTTP-PATH")) << range;
+  }
+}
+
+// More half-sent requests than the server has threads (256): those that have waited for longest are
+// given up, as many as are needed, and a whole request is answered while the others still wait.
+TEST_F(HttpServerTest, MoreHangingClientsThanThreadsDoNotHangTheOthers) {
+  constexpr int kHanging = 320;
+  std::vector<std::unique_ptr<Connection>> hanging;
+  for (int i = 0; i < kHanging; ++i) {
+    hanging.push_back(std::make_unique<Connection>(server_->port()));
+    ASSERT_TRUE(hanging.back()->connected()) << i;
+    ASSERT_TRUE(hanging.back()->send("GET / HT")) << i;
+  }
+  EXPECT_THAT(exchange("GET /healthz HTTP/1.1"), HasSubstr("\"ok\""));
+  const auto open = std::count_if(hanging.begin(), hanging.end(),
+                                  [](const auto& connection) { return connection->is_open(); });
+  // Had the answer waited for a deadline, none of those that held a thread would be left.
+  EXPECT_GT(open, 200);
+  EXPECT_LT(open, 257);
+  EXPECT_TRUE(hanging.back()->is_open());
+  EXPECT_FALSE(hanging.front()->is_open());
 }
 
 TEST_F(HttpServerTest, ClientsThatHangDoNotHangTheOthers) {

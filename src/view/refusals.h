@@ -36,6 +36,11 @@ inline constexpr RefusalInfo kListen{
 inline constexpr RefusalInfo kHttpMethod{"VIEW-HTTP-METHOD",
                                          "The server is read-only; it answers GET and HEAD.",
                                          "Publish with assay-publish instead."};
+inline constexpr RefusalInfo kHttpRequest{"VIEW-HTTP-REQUEST",
+                                          "What came is no HTTP request that can be answered.",
+                                          "Open the address that assay-view printed in a browser."};
+inline constexpr RefusalInfo kHttpFault{"VIEW-HTTP-FAULT", "A request could not be answered.",
+                                        "This is a fault of the program; please report it."};
 inline constexpr RefusalInfo kHttpHost{"VIEW-HTTP-HOST",
                                        "A request to a loopback address names another host.",
                                        "Open the address that assay-view printed."};
@@ -59,8 +64,8 @@ inline constexpr RefusalInfo kPageBroken{
     "This is a fault of the build: every file that the page names must be among its files."};
 
 inline constexpr const RefusalInfo* kViewRefusals[] = {
-    &kShardForeign,  &kShardMixed,   &kShardName,   &kShardLarge, &kShardTwin, &kIndexLost,
-    &kIndexUnproven, &kListen,       &kHttpMethod,  &kHttpHost,   &kHttpPath,  &kHttpParameter,
-    &kShardChanged,  &kExportTarget, &kExportLarge, &kPageBroken};
+    &kShardForeign,  &kShardMixed,    &kShardName,    &kShardLarge,   &kShardTwin,   &kIndexLost,
+    &kIndexUnproven, &kListen,        &kHttpMethod,   &kHttpRequest,  &kHttpFault,   &kHttpHost,
+    &kHttpPath,      &kHttpParameter, &kShardChanged, &kExportTarget, &kExportLarge, &kPageBroken};
 
 }  // namespace assay::view

@@ -25,14 +25,6 @@ Answer with_body(int status, std::string_view type, std::string body) {
   return answer;
 }
 
-Answer refusal(int status, const Refusal& why) {
-  Answer answer = with_body(
-      status, kJson,
-      cat("{\"refusal\":", json_text(why.code), ",\"detail\":", json_text(why.detail), "}\n"));
-  answer.headers.emplace_back("Cache-Control", "no-store");
-  return answer;
-}
-
 // One of the tags of If-None-Match, compared weakly.
 bool matches(std::string_view header, std::string_view etag) {
   for (std::string_view tag : split(header, ',')) {
@@ -81,6 +73,14 @@ bool is_loopback(std::string_view host) {
 }
 
 }  // namespace
+
+Answer refusal(int status, const Refusal& why) {
+  Answer answer = with_body(
+      status, kJson,
+      cat("{\"refusal\":", json_text(why.code), ",\"detail\":", json_text(why.detail), "}\n"));
+  answer.headers.emplace_back("Cache-Control", "no-store");
+  return answer;
+}
 
 const std::vector<std::pair<std::string, std::string>>& common_headers() {
   static const std::vector<std::pair<std::string, std::string>> headers = {

@@ -37,6 +37,9 @@ struct Answer {
   std::shared_ptr<const std::string> body{};  // null = none; a HEAD answer's body is not sent
 };
 
+/// {"refusal":…,"detail":…}, never kept by a cache.
+[[nodiscard]] Answer refusal(int status, const Refusal& why);
+
 /// Headers of every answer, errors included. The page needs no inline script and no inline style
 /// (uPlot sets styles through the DOM, which this policy allows).
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& common_headers();

@@ -6,6 +6,10 @@
 namespace assay::publish {
 
 Result<std::vector<Draft>> convert_lm_eval(const ToolFile& file, const RunContext& context);
+/// Whether an object counts completed requests and has latencies as vLLM names them: what is left
+/// of a report where its model and number of prompts were cut off.
+[[nodiscard]] bool has_vllm_figures(json::Node run);
+
 Result<std::vector<Draft>> convert_vllm(const ToolFile& file, const RunContext& context);
 Result<std::vector<Draft>> convert_framework_eval(const ToolFile& file, const RunContext& context);
 Result<std::vector<Draft>> convert_throughput_probe(const ToolFile& file,

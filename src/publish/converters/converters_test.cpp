@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "publish/convert.h"
 #include "publish/converters/rows.h"
+#include "publish/refusals.h"
 #include "publish/validate.h"
 
 namespace assay::publish {
@@ -172,17 +173,19 @@ TEST(LlamaBench, JsonLinesCsvAndMarkdownAgree) {
   EXPECT_EQ(from_json[0].text("timestamp"), "2025-04-24T11:58:50Z");
   EXPECT_EQ(*from_json[0].results[0].find_tag("repetitions"), "5");
   const auto lines = convert("llama-bench/readme_8cf427ff.jsonl", "llama-bench", context());
-  // The CSV of llama.cpp's documentation has 42 columns and lines of 41 cells: its model is not
-  // readable.
-  RunContext named = context();
-  named.model = "Qwen2.5-7B-Instruct";
-  const auto csv = convert("llama-bench/readme_8cf427ff.csv", "llama-bench", named);
+  // The CSV of llama.cpp's documentation has 42 columns and lines of 41 cells: read up to the model
+  // and from the test on.
+  const auto csv = convert("llama-bench/readme_8cf427ff.csv", "llama-bench", context());
   ASSERT_EQ(lines.size(), 1u);
   ASSERT_EQ(csv.size(), 1u);
   EXPECT_EQ(csv[0].results.at(0).metric, "throughput_prompt_toks_per_s");
   EXPECT_EQ(csv[0].results.at(0).value, 7285.676949);
   EXPECT_EQ(csv[0].find("errors")->items().size(), csv[0].results.size());
   EXPECT_EQ(csv[0].results.size(), lines[0].results.size());
+  for (const char* key : {"model", "quantization"})
+    EXPECT_EQ(csv[0].text(key), from_json[0].text(key)) << key;
+  EXPECT_EQ(csv[0].text("model"), "Qwen2.5-7B-Instruct-Q4_K_M.gguf");
+  EXPECT_EQ(csv[0].results[0].find_tag("n_batch"), nullptr);  // nobody knows where it stands
   const auto md = convert("llama-bench/readme_depth.md", "llama-bench", context());
   ASSERT_EQ(md.size(), 1u);
   ASSERT_EQ(md[0].results.size(), 4u);
@@ -256,6 +259,8 @@ TEST(Auto, RecognisesEverySample) {
       {"genai-perf/profile_export_genai_perf.constructed.json", "genai-perf"},
       {"aiperf/profile_export_aiperf_0.10.0_schema1.3.reduced.json", "aiperf"},
       {"aiperf/profile_export_aiperf_2025-10.records-shape.json", "aiperf"},
+      {"aiperf/profile_export_aiperf_2025-10.csv", "aiperf"},
+      {"mlx-benchmarks/vllm_benchmark_serving_sample.json", "vllm"},
       {"framework-eval/qwen_agent.constructed.json", "framework-eval"}};
   for (const auto& [name, kind] : expected) {
     REQUIRE_SAMPLE(name);
@@ -266,6 +271,93 @@ TEST(Auto, RecognisesEverySample) {
       if (candidate.looks_like(*file)) matches.emplace_back(candidate.name);
     }
     EXPECT_EQ(matches, std::vector<std::string>{kind}) << name;
+  }
+}
+
+ToolFile inline_file(std::string_view text);
+
+ToolFile text_file(std::string_view text) {
+  ToolFile file;
+  file.path = "table.csv";
+  file.text = text;
+  return file;
+}
+
+// Both programs print "Metric,avg,…"; only the unit of a rate tells them apart.
+TEST(Auto, TellsTheTwoMetricTablesApart) {
+  constexpr std::string_view kFirst = "Metric,avg,min,max\nRequest Latency (ms),20.0,10.0,30.0\n\n";
+  RunContext c = context();
+  c.model = "m";
+  for (const auto& [second, name] :
+       {std::pair{"Metric,Value\nRequest Throughput (requests/sec),9.5\n", "aiperf"},
+        {"Metric,Value\nRequest Throughput (per sec),9.5\n", "genai_perf"}}) {
+    const auto envelopes = convert_file(text_file(cat(kFirst, second)), "auto", c);
+    ASSERT_TRUE(envelopes) << envelopes.refusal().text();
+    EXPECT_EQ(row(envelopes->at(0), "throughput_requests_per_s").name, name);
+    EXPECT_EQ(row(envelopes->at(0), "throughput_requests_per_s").value, 9.5);
+    EXPECT_EQ(row(envelopes->at(0), "e2el_mean_ms").value, 20.0);
+  }
+  const auto neither = convert_file(text_file(cat(kFirst, "Metric,Value\nX,1\n")), "auto", c);
+  ASSERT_FALSE(neither);
+  EXPECT_EQ(neither.refusal().code, kConvertKindUnknown.code);
+  EXPECT_NE(neither.refusal().detail.find("(requests/sec)"), std::string::npos);
+}
+
+// A table names no model, and of a report whose model was cut off only that is missing.
+TEST(Auto, SaysThatOnlyTheModelIsMissing) {
+  REQUIRE_SAMPLE("aiperf/profile_export_aiperf_2025-10.csv");
+  for (const char* name : {"aiperf/profile_export_aiperf_2025-10.csv",
+                           "mlx-benchmarks/vllm_benchmark_serving_sample.json"}) {
+    const auto file = read_tool_file(kSamples / name, "auto");
+    ASSERT_TRUE(file) << name;
+    const auto refused = convert_file(*file, "auto", context());
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.refusal().code, kConvertModelUnknown.code) << refused.refusal().text();
+    RunContext named = context();
+    named.model = "m";
+    named.allow_partial_failures = true;
+    const auto converted = convert_file(*file, "auto", named);
+    ASSERT_TRUE(converted) << converted.refusal().text();
+    auto v = values(converted->at(0));
+    if (file->text.empty()) {
+      EXPECT_EQ(v["throughput_total_toks_per_s"], 85.1);
+      EXPECT_EQ(v["ttft_p50_ms"], 42.1);
+    } else {
+      EXPECT_EQ(v["throughput_total_toks_per_s"], (48950.0 + 21624.0) / 9.32);
+      EXPECT_EQ(v["ttft_p50_ms"], 2369.32);
+    }
+  }
+}
+
+// A line that lacks a cell: its model counts only where a model's file stands in that column.
+TEST(LlamaBench, ALineOfAnotherLengthIsTrustedAtBothEndsOnly) {
+  constexpr std::string_view kHeader =
+      "model_filename,model_type,model_size,a,b,n_prompt,n_gen,n_depth,test_time,avg_ts\n";
+  RunContext c = context();
+  const auto whole = convert_file(
+      text_file(cat(kHeader, "C:\\m\\x.gguf,t,5,1,2,512,0,0,2025-04-24T11:57:09Z,10.5\n")), "auto",
+      c);
+  ASSERT_TRUE(whole) << whole.refusal().text();
+  EXPECT_EQ(whole->at(0).text("model"), "x.gguf");
+  const auto shorter = convert_file(
+      text_file(cat(kHeader, "/m/x.gguf,t,5,1,512,0,0,2025-04-24T11:57:09Z,10.5\n")), "auto", c);
+  ASSERT_TRUE(shorter) << shorter.refusal().text();
+  EXPECT_EQ(shorter->at(0).text("model"), "x.gguf");
+  EXPECT_EQ(shorter->at(0).results.at(0).name, "pp512");
+  for (const char* head : {"t,x.gguf,5", "t,5,x.gguf"}) {
+    const auto moved = convert_file(
+        text_file(cat(kHeader, head, ",1,512,0,0,2025-04-24T11:57:09Z,10.5\n")), "auto", c);
+    ASSERT_FALSE(moved) << head;
+    EXPECT_EQ(moved.refusal().code, kConvertModelUnknown.code) << moved.refusal().text();
+  }
+}
+
+TEST(Vllm, CompletedAloneIsNoReport) {
+  for (const char* text :
+       {R"({"completed":5})", R"({"median_ttft_ms":5})", R"({"completed":"5","median_ttft_ms":5})",
+        R"({"completed":5,"median_ttft_ms":"5"})"}) {
+    EXPECT_FALSE(convert_file(inline_file(text), "vllm", context())) << text;
+    EXPECT_FALSE(convert_file(inline_file(text), "auto", context())) << text;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "publish/converters/converters.h"
 #include "publish/converters/rows.h"
@@ -106,9 +107,26 @@ std::vector<std::string> csv_cells(std::string_view line) {
   return cells;
 }
 
-// A line whose cells do not match its header (llama.cpp's own documentation has such lines): the
-// end of the line is found by its time stamp, and only the columns there can be trusted. Empty when
-// there is none.
+// A line whose cells do not match its header (llama.cpp's own documentation has such lines): its
+// beginning can be trusted as far as the model, where the model's file and size stand in their
+// columns. False where they do not.
+bool add_head_fields(json::Value& fields, const std::vector<std::string>& header,
+                     const std::vector<std::string>& cells) {
+  const auto place = [&header](std::string_view name) {
+    return static_cast<size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+  };
+  const size_t file = place("model_filename"), size = place("model_size");
+  if (file > size || size >= std::min(cells.size(), header.size())) return false;
+  if (!cells[file].ends_with(".gguf") || cells[size].empty() || !all_digits(cells[size]))
+    return false;
+  for (size_t i = 0; i <= size; ++i) {
+    if (fields.find(header[i]) == nullptr) fields.set(header[i], cells[i]);
+  }
+  return true;
+}
+
+// Its end is found by its time stamp, and only the columns there can be trusted. Empty when there
+// is none.
 json::Value tail_fields(const std::vector<std::string>& header,
                         const std::vector<std::string>& cells) {
   json::Value fields = json::Value::object();
@@ -152,7 +170,9 @@ Result<std::vector<Record>> read_csv(std::string_view text, json::Document& tabl
       problem = cat("a CSV line has ", cells.size(), " cells, its header ", header.size());
       fields = tail_fields(header, cells);
       if (fields.members().empty()) return wrong(problem);
-      problem += ": only the columns from n_prompt on were read";
+      problem += add_head_fields(fields, header, cells)
+                     ? ": only the columns up to model_size and from n_prompt on were read"
+                     : ": only the columns from n_prompt on were read";
     }
     lines.push_back(std::move(fields));
     problems.push_back(std::move(problem));
@@ -364,7 +384,7 @@ Result<std::vector<Draft>> convert_llama_bench(const ToolFile& file, const RunCo
   std::map<std::string_view, std::vector<const Record*>> by_model;
   for (const Record& record : records) {
     std::string_view model = text_of(record.fields.find("model_filename")).value_or("");
-    model.remove_prefix(model.rfind('/') + 1);  // npos + 1 is 0
+    model.remove_prefix(model.find_last_of("/\\") + 1);  // npos + 1 is 0
     if (model.empty()) model = text_of(record.fields.find("model_type")).value_or("");
     std::vector<const Record*>& same = by_model[model];
     if (same.empty()) order.push_back(model);

@@ -31,7 +31,8 @@ bool is_lm_eval(const ToolFile& file) {
   return root.find("results").is_object() && (has(root, {"config"}) || has(root, {"versions"}));
 }
 bool is_vllm(const ToolFile& file) {
-  return has(first_record(file), {"model_id", "num_prompts"});
+  const json::Node record = first_record(file);
+  return has(record, {"model_id", "num_prompts"}) || has_vllm_figures(record);
 }
 bool is_guidellm(const ToolFile& file) {
   return text_of(root_object(file).find("benchmarks").items().front().find("type_")) ==
@@ -45,13 +46,19 @@ bool is_llama_bench(const ToolFile& file) {
          (text.find("| t/s |") != std::string_view::npos ||
           text.find(" t/s |") != std::string_view::npos);
 }
+// The two print the same table; each has its own name for a rate's unit.
+bool is_metric_table(const ToolFile& file, std::string_view unit) {
+  return file.text.starts_with("Metric,avg,") && file.text.find(unit) != std::string::npos;
+}
 bool is_aiperf(const ToolFile& file) {
+  if (is_metric_table(file, "(requests/sec)")) return true;
   const json::Node root = root_object(file);
   if (has(root, {"aiperf_version"})) return true;
   const json::Members records = root.find("records").members();
   return !records.empty() && has((*records.begin()).second, {"tag"});
 }
 bool is_genai_perf(const ToolFile& file) {
+  if (is_metric_table(file, "(per sec)")) return true;
   const json::Node root = root_object(file);
   return has(root, {"input_config", "time_to_first_token"}) && !is_aiperf(file);
 }
@@ -77,15 +84,18 @@ bool is_benchd_score(const ToolFile& file) {
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> table = {
       {"lm-eval", convert_lm_eval, is_lm_eval, "an object with results and config or versions"},
-      {"vllm", convert_vllm, is_vllm, "model_id and num_prompts"},
+      {"vllm", convert_vllm, is_vllm,
+       "model_id and num_prompts, or completed beside median_ttft_ms and the like"},
       {"framework-eval", convert_framework_eval, is_framework_eval, "framework and answer"},
       {"throughput-probe", convert_throughput_probe, is_throughput_probe, "readiness and base_url"},
       {"bench-serve", convert_bench_serve, is_bench_serve, "runs with gen_tps"},
       {"guidellm", convert_guidellm, is_guidellm, "benchmarks[] of type generative_benchmark"},
       {"llama-bench", convert_llama_bench, is_llama_bench,
        "avg_ts and n_prompt, or a table with t/s"},
-      {"genai-perf", convert_genai_perf, is_genai_perf, "time_to_first_token and input_config"},
-      {"aiperf", convert_aiperf, is_aiperf, "aiperf_version, or records.*.tag"},
+      {"genai-perf", convert_genai_perf, is_genai_perf,
+       "time_to_first_token and input_config, or a table with Metric and (per sec)"},
+      {"aiperf", convert_aiperf, is_aiperf,
+       "aiperf_version, records.*.tag, or a table with Metric and (requests/sec)"},
       {"benchd-score", convert_benchd_score, is_benchd_score,
        "metrics.harness_hash, passed and score"}};
   return table;

@@ -50,9 +50,11 @@ std::optional<std::string> iso_local(std::string_view date) {
 }
 
 Result<Draft> convert_run(json::Node run, const RunContext& context) {
-  if (!run.is_object() || !run.find("model_id") || !run.find("num_prompts")) {
+  const bool identified = run.find("model_id") && run.find("num_prompts");
+  if (!identified && !has_vllm_figures(run)) {
     return Refusal(kConvertInput,
-                   "expected an object with model_id and num_prompts (vllm bench serve)");
+                   "expected an object with model_id and num_prompts (vllm bench serve), or with "
+                   "completed and latencies such as median_ttft_ms; found neither");
   }
   Draft draft;
   draft.model = text_of(run.find("model_id"));
@@ -111,6 +113,14 @@ Result<Draft> convert_run(json::Node run, const RunContext& context) {
 }
 
 }  // namespace
+
+bool has_vllm_figures(json::Node run) {
+  if (!number_of(run.find("completed"))) return false;
+  for (const auto& [key, value] : run.members()) {
+    if (latency_metric(key) && number_of(value)) return true;
+  }
+  return false;
+}
 
 Result<std::vector<Draft>> convert_vllm(const ToolFile& file, const RunContext& context) {
   std::vector<Draft> drafts;
