@@ -185,7 +185,7 @@ TEST(LlamaBench, JsonLinesCsvAndMarkdownAgree) {
   for (const char* key : {"model", "quantization"})
     EXPECT_EQ(csv[0].text(key), from_json[0].text(key)) << key;
   EXPECT_EQ(csv[0].text("model"), "Qwen2.5-7B-Instruct-Q4_K_M.gguf");
-  EXPECT_EQ(csv[0].results[0].find_tag("n_batch"), nullptr);  // nobody knows where it stands
+  EXPECT_EQ(csv[0].results[0].find_tag("n_batch"), std::nullopt);  // nobody knows where it stands
   const auto md = convert("llama-bench/readme_depth.md", "llama-bench", context());
   ASSERT_EQ(md.size(), 1u);
   ASSERT_EQ(md[0].results.size(), 4u);
@@ -327,6 +327,124 @@ TEST(Auto, SaysThatOnlyTheModelIsMissing) {
       EXPECT_EQ(v["ttft_p50_ms"], 2369.32);
     }
   }
+}
+
+Result<std::vector<Envelope>> from_bytes(std::string bytes, std::string_view kind) {
+  auto file = parse_tool_file(std::move(bytes), "file", kind);
+  if (!file) return file.refusal();
+  RunContext c = context();
+  c.model = "m";
+  return convert_file(*file, kind, c);
+}
+
+std::string said_of(const Envelope& envelope) {
+  return json::write(*envelope.find("errors"));
+}
+
+// A number too large for a double is left out and named; all others of the file are kept.
+TEST(LargeNumbers, TakeOnlyTheirOwnFigureAway) {
+  const std::string nines(400, '9');
+  const auto vllm = from_bytes(
+      cat(R"({"model_id":"m","num_prompts":8,"completed":8,"total_token_throughput":1e999,)",
+          R"("median_ttft_ms":-1E+400,"p99_ttft_ms":)", nines, R"(,"mean_ttft_ms":0.5,)",
+          R"("output_throughput":82.5,"label":"1e999 \\" -1e999"})"),
+      "vllm");
+  ASSERT_TRUE(vllm) << vllm.refusal().text();
+  EXPECT_EQ(values(vllm->at(0)),
+            (std::map<std::string, double>{{"throughput_output_toks_per_s", 82.5},
+                                           {"ttft_mean_ms", 0.5}}));
+  const std::string said = said_of(vllm->at(0));
+  for (const std::string& what :
+       {std::string("1e999 is too large for a number: read as Infinity"),
+        std::string("-1E+400 is too large"), cat(nines.substr(0, 40), "… is too large"),
+        std::string("total_token_throughput is Infinity, left out"),
+        std::string("median_ttft_ms is -Infinity, left out")}) {
+    EXPECT_NE(said.find(what), std::string::npos) << said;
+  }
+  const auto llama = from_bytes(R"({"n_prompt":512,"n_gen":0,"avg_ts":1e999})"
+                                "\n"
+                                R"({"n_prompt":0,"n_gen":128,"avg_ts":20.5})",
+                                "auto");
+  ASSERT_TRUE(llama) << llama.refusal().text();
+  ASSERT_EQ(llama->at(0).results.size(), 1u);
+  EXPECT_EQ(llama->at(0).results[0].name, "tg128");
+  EXPECT_NE(said_of(llama->at(0)).find("avg_ts is Infinity"), std::string::npos);
+  const auto table = from_bytes("n_prompt,n_gen,avg_ts\n512,0,1e999\n0,128,20.5\n", "llama-bench");
+  ASSERT_TRUE(table) << table.refusal().text();
+  ASSERT_EQ(table->at(0).results.size(), 1u);
+  EXPECT_EQ(said_of(table->at(0)), R"(["pp512: avg_ts is \"1e999\", no finite number; left out"])");
+  const auto metrics = from_bytes(
+      "Metric,avg,p50\nRequest Latency (ms),20.0,1e999\n\nMetric,Value\n"
+      "Request Throughput (per sec),9.5\n",
+      "genai-perf");
+  ASSERT_TRUE(metrics) << metrics.refusal().text();
+  EXPECT_EQ(row(metrics->at(0), "e2el_mean_ms").value, 20.0);
+  EXPECT_NE(said_of(metrics->at(0)).find(R"(p50 is \"1e999\")"), std::string::npos);
+}
+
+TEST(LargeNumbers, ExcuseNoOtherFault) {
+  for (const char* text :
+       {R"({"completed":8,"median_ttft_ms":1e999)", R"({"completed":8,"median_ttft_ms":1e999,})",
+        R"({"completed":8,"median_ttft_ms":1e})", R"({"a":1e999} x)"}) {
+    const auto refused = from_bytes(text, "vllm");
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.refusal().code, kConvertInput.code) << text;
+  }
+}
+
+// A time that cannot be read is named; the file's own time stands in and says so.
+TEST(Times, ThatCannotBeReadAreNamed) {
+  struct Case {
+    const char* kind;
+    const char* text;
+    const char* said;
+  };
+  for (const Case& c : {Case{"vllm",
+                             R"({"model_id":"m","num_prompts":1,"completed":1,"date":"yesterday",)"
+                             R"("mean_ttft_ms":1})",
+                             R"(`date` is \"yesterday\", no time that can be read)"},
+                        Case{"vllm",
+                             R"({"model_id":"m","num_prompts":1,"completed":1,)"
+                             R"("date":"20260231-120000","mean_ttft_ms":1})",
+                             R"(`date` is \"20260231-120000\")"},
+                        Case{"lm-eval",
+                             R"({"results":{"t":{"acc,none":0.5}},"configs":{},"config":{},)"
+                             R"("versions":{},"date":"31 March"})",
+                             R"(`date` is \"31 March\")"},
+                        Case{"lm-eval",
+                             R"({"results":{"t":{"acc,none":0.5}},"configs":{},"config":{},)"
+                             R"("versions":{},"date":1e300})",
+                             R"(`date` is \"1e300\")"},
+                        Case{"aiperf",
+                             R"({"aiperf_version":"1","start_time":"soon",)"
+                             R"("request_throughput":{"unit":"requests/sec","avg":2}})",
+                             R"(`start_time` is \"soon\")"}}) {
+    const auto envelopes = from_bytes(c.text, c.kind);
+    ASSERT_TRUE(envelopes) << envelopes.refusal().text();
+    EXPECT_NE(said_of(envelopes->at(0)).find(c.said), std::string::npos)
+        << said_of(envelopes->at(0));
+    EXPECT_EQ(*envelopes->at(0).results.at(0).find_tag("timestamp_source"), "mtime");
+  }
+  // A local time that only lacks its zone is no fault of the file.
+  const auto local = from_bytes(
+      R"({"model_id":"m","num_prompts":1,"completed":1,"date":"20260228-120000","mean_ttft_ms":1})",
+      "vllm");
+  ASSERT_TRUE(local);
+  EXPECT_EQ(said_of(local->at(0)), "[]");
+}
+
+TEST(ByteOrderMark, IsNoPartOfATable) {
+  constexpr const char* kMark = "\xEF\xBB\xBF";
+  const auto llama = from_bytes(cat(kMark, "n_prompt,n_gen,avg_ts\n512,0,10.5\n"), "auto");
+  ASSERT_TRUE(llama) << llama.refusal().text();
+  EXPECT_EQ(llama->at(0).results.at(0).value, 10.5);
+  const auto metrics = from_bytes(cat(kMark,
+                                      "Metric,avg\nRequest Latency (ms),20.0\n\nMetric,Value\n"
+                                      "Request Throughput (requests/sec),9.5\n"),
+                                  "auto");
+  ASSERT_TRUE(metrics) << metrics.refusal().text();
+  EXPECT_EQ(row(metrics->at(0), "e2el_mean_ms").value, 20.0);
+  EXPECT_FALSE(from_bytes(kMark, "auto"));
 }
 
 // A line that lacks a cell: its model counts only where a model's file stands in that column.
