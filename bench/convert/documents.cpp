@@ -65,18 +65,29 @@ std::string lm_eval_task(Figures& f, size_t index) {
              R"(", "num_fewshot": 5, "metadata": {"version": )", f.text(3), "}}");
 }
 
+// As `-o jsonl` writes them with the five repetitions that are its default.
 std::string llama_bench_record(Figures& f, size_t index) {
-  const double rate = 100 + f.next();
-  const std::string text = format_double(rate);
+  std::string rates, times;
+  double sum = 0;
+  for (int i = 0; i < 5; ++i) {
+    const double rate = 100 + f.next();
+    sum += rate;
+    rates += cat(i == 0 ? "" : ", ", rate);
+    times += cat(i == 0 ? "" : ", ", 72135640 + index);
+  }
   return cat(
-      R"({"build_commit": "8cf427ff", "build_number": 5163, "cpu_info": "cpu", "gpu_info": "",)",
-      R"("backends": "CPU", "model_filename": "m.gguf", "model_type": "qwen2 7B Q4_K",)",
-      R"("model_size": 4677120000, "model_n_params": 7615616512, "n_batch": 2048,)",
-      R"("n_ubatch": 512, "n_threads": 8, "type_k": "f16", "type_v": "f16",)",
-      R"("n_gpu_layers": 0, "split_mode": "layer", "flash_attn": false, "n_prompt": )", index + 1,
-      R"(, "n_gen": 0, "test_time": "2025-04-24T11:57:09Z", "avg_ns": )", 1000000 + index,
-      R"(, "stddev_ns": 1, "avg_ts": )", text, R"(, "stddev_ts": 0.5,)",
-      R"("samples_ns": [1, 2], "samples_ts": [)", text, ", ", text, "]}");
+      R"({"build_commit": "8cf427ff", "build_number": 5163, "cpu_info": "AMD Ryzen 7 7800X3D 8-Core Processor",)",
+      R"( "gpu_info": "", "backends": "CPU", "model_filename": "models/m-7B-Q4_K_M.gguf",)",
+      R"( "model_type": "qwen2 7B Q4_K - Medium", "model_size": 4677120000, "model_n_params": 7615616512,)",
+      R"( "n_batch": 2048, "n_ubatch": 512, "n_threads": 8, "cpu_mask": "0x0", "cpu_strict": false,)",
+      R"( "poll": 50, "type_k": "f16", "type_v": "f16", "n_gpu_layers": -1, "n_cpu_moe": 0,)",
+      R"( "split_mode": "layer", "main_gpu": 0, "no_kv_offload": false, "flash_attn": -1,)",
+      R"( "devices": "auto", "tensor_split": "0.00", "tensor_buft_overrides": "none", "use_mmap": true,)",
+      R"( "use_direct_io": false, "embeddings": false, "no_op_offload": 0, "no_host": false,)",
+      R"( "repack": true, "fit_target": 0, "fit_min_ctx": 0, "n_prompt": )", index + 1,
+      R"(, "n_gen": 0, "n_depth": 0, "test_time": "2025-04-24T11:57:09Z", "avg_ns": )",
+      72135640 + index, R"(, "stddev_ns": 1453752, "avg_ts": )", sum / 5,
+      R"(, "stddev_ts": 140.34152, "samples_ns": [)", times, R"(], "samples_ts": [)", rates, "]}");
 }
 
 std::string serve_run(Figures& f, size_t index) {
@@ -86,11 +97,20 @@ std::string serve_run(Figures& f, size_t index) {
              R"(, "metal_peak_gb": )", f.text(8), "}");
 }
 
+// As a harness prints it: indented, an answer of a sentence.
 std::string framework_run(Figures& f, size_t index) {
-  return cat(R"({"framework": "harness )", index,
-             R"(", "answer": "The fox in the pangram uses every letter.",)", R"( "latency": )",
-             f.text(3), R"(, "tokens": 81, "steps": 2, "tool_calls": [{"tool": "file_read",)",
-             R"( "args": "{\"path\": \"/tmp/eval-test.txt\"}"}]})");
+  return cat(R"({
+  "framework": "harness )",
+             index, R"(",
+  "answer": "The quick brown fox jumps over the lazy dog: a sentence that is used for typing, for it has every letter there is.",
+  "tool_calls": [
+    {"tool": "file_read", "args": "{\"path\": \"/tmp/eval-test.txt\"}"}
+  ],
+  "tokens": 148,
+  "latency": )",
+             f.text(3), R"(,
+  "steps": 2
+})");
 }
 
 std::string probe_run(Figures& f, size_t index) {
@@ -101,11 +121,30 @@ std::string probe_run(Figures& f, size_t index) {
              numbers(f, 64, 3), "]}}");
 }
 
+// As the judge seals them.
 std::string gate(Figures& f, size_t index) {
-  return cat(R"({"cool": {"gpu_temp_c": null, "state": "passed", "waited_seconds": )", f.text(2),
-             R"(}, "leg": "control", "pair": )", index / 4 + 1,
-             R"(, "phase": "decode", "quiescence": {"load": )", f.text(1),
-             R"(, "state": "passed", "waited_seconds": )", f.text(2), "}}");
+  return cat(R"(      {
+        "cool": {
+          "gpu_temp_c": null,
+          "skip_reason": null,
+          "state": "passed",
+          "waited_seconds": )",
+             f.text(2), R"(
+        },
+        "leg": "control",
+        "pair": )",
+             index / 4 + 1, R"(,
+        "phase": "decode",
+        "quiescence": {
+          "gpu_util": null,
+          "load": )",
+             f.text(1), R"(,
+          "skip_reason": null,
+          "state": "passed",
+          "waited_seconds": )",
+             f.text(2), R"(
+        }
+      })");
 }
 
 std::string gpu_series(Figures& f, size_t index) {

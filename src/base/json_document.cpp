@@ -1,6 +1,7 @@
 #include "base/json_document.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -192,11 +193,13 @@ class DocumentReader {
     bool counted;
   };
 
+  // Enough for the forty keys of an object to have hardly two on one bit; >> 55 leaves nine bits.
+  static constexpr size_t kBits = 512;
   // An open object or array.
   struct Frame {
-    size_t at;             // its entry
-    bool counted = false;  // an array of which only the number of items is wanted
-    uint64_t seen = 0;     // one bit a key, of its text: a bit that is not set is a new key
+    size_t at;                  // its entry
+    bool counted = false;       // an array of which only the number of items is wanted
+    std::bitset<kBits> seen{};  // one bit a key, of its text: one that is not set is a new key
     std::unique_ptr<std::unordered_map<std::string, size_t>> index{};  // of many members
   };
   static constexpr uint32_t kIndexFrom = 64;  // from this many members on a hash index pays
@@ -267,9 +270,9 @@ class DocumentReader {
   // be new by their bit alone.
   void drop_earlier(std::string_view key) {
     Frame& frame = frames_.back();
-    const uint64_t bit = uint64_t{1} << bit_of(key);
-    const bool maybe = (frame.seen & bit) != 0;
-    frame.seen |= bit;
+    const size_t bit = bit_of(key);
+    const bool maybe = frame.seen.test(bit);
+    frame.seen.set(bit);
     if (!maybe) return;
     const size_t earlier = find(frame, key);
     if (earlier == 0) return;
@@ -278,13 +281,12 @@ class DocumentReader {
     --entries_[frame.at].size;
   }
 
-  static uint32_t bit_of(std::string_view key) {
+  static size_t bit_of(std::string_view key) {
     uint64_t first = 0, last = 0;
     const size_t size = std::min<size_t>(key.size(), 8);
     std::memcpy(&first, key.data(), size);
     std::memcpy(&last, key.data() + key.size() - size, size);
-    return static_cast<uint32_t>(
-        ((first * 0x9E3779B97F4A7C15 ^ last) * 0xC2B2AE3D27D4EB4F + key.size()) >> 58);
+    return ((first * 0x9E3779B97F4A7C15 ^ last) * 0xC2B2AE3D27D4EB4F + key.size()) >> 55;
   }
 
   // Where the open object has this key; 0 where it has not.
