@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/files.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "load/campaign_run.h"
 #include "load/commands/commands.h"
@@ -50,7 +51,8 @@ void print_summary(const CampaignOutcome& outcome) {
     const Cell& cell = record.cell;
     std::cout << cell_id(cell) << " " << name_of(record.status) << " " << cell.profile_id
               << " window " << cell.configured_window << " target " << cell.target_tokens;
-    if (!record.reason.empty()) std::cout << ": " << record.phase << ": " << record.reason;
+    if (!record.reason.empty())
+      std::cout << ": " << record.phase << ": " << printable_line(record.reason);
     std::cout << "\n";
   }
   std::cout << outcome.cells.size() << " cells (" << outcome.kept << " kept) in "
@@ -72,7 +74,8 @@ int run(const cli::Invocation& invocation) {
   if (invocation.has("--dry-run")) {
     if (const Status sound = check_campaign(*manifest, options); !sound)
       return invocation.refuse(at(path.string(), sound.refusal()), cli::kInputOutput);
-    for (const std::string& line : describe_cells(*manifest)) std::cout << line << "\n";
+    for (const std::string& line : describe_cells(*manifest))
+      std::cout << printable_line(line) << "\n";
     return cli::kOk;
   }
   options.retry = invocation.has("--retry");
