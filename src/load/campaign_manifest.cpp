@@ -303,7 +303,7 @@ const Profile* Manifest::find_profile(std::string_view id) const {
 }
 
 Result<Manifest> parse_manifest(std::string_view bytes) {
-  TRY(root, json::parse(bytes));
+  TRY(root, json::parse(bytes, {.skip_byte_order_mark = true}));
   TRY_DO(root.expect(json::Kind::object, "the manifest"));
   TRY_DO(root.expect_only({"campaign_id", "output_root", "base_url", "environment_class",
                            "defaults", "profiles", "server", "control", "assertions", "guards"},

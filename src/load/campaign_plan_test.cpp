@@ -41,6 +41,11 @@ TEST(CampaignManifest, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(manifest.prompt_tolerance_tokens, 64);
 }
 
+TEST(CampaignManifest, AByteOrderMarkIsPassedOverAtTheBeginningOnly) {
+  EXPECT_EQ(good("\xEF\xBB\xBF" + manifest_text()).campaign_id, "c1");
+  EXPECT_NE(bad(manifest_text() + "\xEF\xBB\xBF").find("JSON-SYNTAX"), std::string::npos);
+}
+
 TEST(CampaignManifest, AProfileIsNamedAfterItsModel) {
   const Manifest manifest =
       good(R"({"campaign_id":"c","profiles":[{"model":"org/Name-4bit","window_limit_tokens":1}]})");

@@ -74,8 +74,10 @@ int CampaignOutcome::exit() const {
 }
 
 Status check_campaign(const Manifest& manifest, const CampaignOptions& options) {
-  TRY_DO(expand(options.output_root.value_or(manifest.output_root),
-                with_environment(options.variables)));
+  TRY(root, expand(options.output_root.value_or(manifest.output_root),
+                   with_environment(options.variables)));
+  if (root.empty())
+    return Refusal(kCampaignManifest, "`output_root` is empty: a folder for the results is meant");
   for (const Cell& cell : plan_cells(manifest)) {
     const Profile& profile = *manifest.find_profile(cell.profile_id);
     if (gate_of(cell, profile)) continue;

@@ -110,6 +110,8 @@ TEST_F(CampaignCheck, VariablesWithoutAValue) {
               HasSubstr(unset));
   EXPECT_THAT(refusal(manifest(R"({"argv":["s"],"ready_url":"http://h:${NOSUCH}/"})")),
               HasSubstr(unset));
+  options_.output_root = "";
+  EXPECT_THAT(refusal(manifest(server())), HasSubstr("CAMPAIGN-MANIFEST: `output_root` is empty"));
   options_.output_root = "${NOSUCH}/runs";
   EXPECT_THAT(refusal(manifest(server())), HasSubstr("${NOSUCH} is neither"));
 }

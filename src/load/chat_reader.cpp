@@ -17,18 +17,21 @@ const json::Value* member(const json::Value* value, std::string_view key) {
   return value != nullptr && value->is_object() ? value->find(key) : nullptr;
 }
 
-std::optional<int64_t> count_of(const json::Value* value) {
-  if (value == nullptr || !value->is_integer()) return std::nullopt;
-  const auto number = parse_int64(value->literal());
-  if (!number || *number < 0 || *number > kCountMax) return std::nullopt;
-  return number;
-}
-
 std::optional<double> number_of(const json::Value* value) {
   if (value == nullptr || !value->is_number()) return std::nullopt;
   const auto number = value->as_double("");
   if (!number) return std::nullopt;
   return *number;
+}
+
+// "8" or "8.0": JSON has one kind of number.
+std::optional<int64_t> count_of(const json::Value* value) {
+  const auto number = number_of(value);
+  if (!number || !(*number >= 0 && *number <= static_cast<double>(kCountMax)) ||
+      *number != std::floor(*number)) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(*number);
 }
 
 // A string, or the texts of an array of parts; "" for everything else.
@@ -128,16 +131,19 @@ bool ChatReader::take(const SseEvent& event, Stamp at) {
 // A count of the server's own; one that cannot be is kept as the record's `impossible`.
 std::optional<int64_t> ChatReader::count(const json::Value* value, std::string_view name) {
   if (const auto number = count_of(value)) return number;
-  if (value == nullptr || !value->is_number()) return std::nullopt;
-  const auto number = number_of(value);
-  // "8.0" is not taken for a count, and no fault either.
-  const bool possible = number && *number >= 0 && *number <= static_cast<double>(kCountMax) &&
-                        *number == std::floor(*number);
-  if (!possible && !record_.impossible) {
+  if (value != nullptr && value->is_number() && !record_.impossible) {
     record_.impossible =
         cat("`", name, "` is ", shortened(value->literal()), ", which is no count");
   }
   return std::nullopt;
+}
+
+// A count that is given several times may only grow: what was read or made stays so.
+void ChatReader::grow(std::optional<int64_t>& target, std::optional<int64_t> given,
+                      std::string_view name) {
+  if (given && target && *given < *target && !record_.impossible)
+    record_.impossible = cat("`", name, "` is ", *given, ", and was ", *target, " before");
+  keep(target, given);
 }
 
 // A time or a rate of the server's own.
@@ -154,9 +160,10 @@ std::optional<double> ChatReader::amount(const json::Value* value, std::string_v
 void ChatReader::take_counts(const json::Value& body) {
   running_count_.reset();
   if (const json::Value* usage = body.find("usage"); usage != nullptr && usage->is_object()) {
-    keep(record_.usage.prompt_tokens, count(usage->find("prompt_tokens"), "usage.prompt_tokens"));
+    grow(record_.usage.prompt_tokens, count(usage->find("prompt_tokens"), "usage.prompt_tokens"),
+         "usage.prompt_tokens");
     running_count_ = count(usage->find("completion_tokens"), "usage.completion_tokens");
-    keep(record_.usage.completion_tokens, running_count_);
+    grow(record_.usage.completion_tokens, running_count_, "usage.completion_tokens");
     keep(record_.usage.cached_tokens,
          count(member(usage->find("prompt_tokens_details"), "cached_tokens"),
                "usage.prompt_tokens_details.cached_tokens"));
@@ -182,7 +189,11 @@ void ChatReader::take_counts(const json::Value& body) {
   }
   if (const json::Value* model = body.find("model");
       model != nullptr && model->is_string() && !model->string().empty()) {
-    record_.model = model->string();
+    if (!record_.model) {
+      record_.model = model->string();
+    } else if (*record_.model != model->string()) {
+      record_.other_model = model->string();
+    }
   }
 }
 

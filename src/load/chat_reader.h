@@ -36,6 +36,7 @@ class ChatReader {
   void take_tool_calls(const json::Value& calls);
   void take_counts(const json::Value& body);
   std::optional<int64_t> count(const json::Value* value, std::string_view name);
+  void grow(std::optional<int64_t>& target, std::optional<int64_t> given, std::string_view name);
   std::optional<double> amount(const json::Value* value, std::string_view name);
   std::optional<int64_t> tokens_of(const json::Value& choice) const;
 

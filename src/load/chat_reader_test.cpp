@@ -111,9 +111,8 @@ TEST(ChatReader, NegativeOrFractionalCountsAreNoCounts) {
   EXPECT_EQ(impossible(R"({"timings":{"predicted_n":-1}})"),
             "`timings.predicted_n` is -1, which is no count");
   // Not to be counted with, and nothing that could not be.
-  for (const char* body :
-       {R"({"usage":{"completion_tokens":8.0}})", R"({"usage":{"completion_tokens":"8"}})",
-        R"({"usage":null})", R"({"usage":{"completion_tokens":null,"prompt_tokens":[]}})"}) {
+  for (const char* body : {R"({"usage":{"completion_tokens":"8"}})", R"({"usage":null})",
+                           R"({"usage":{"completion_tokens":null,"prompt_tokens":[]}})"}) {
     EXPECT_EQ(impossible(body), "") << body;
   }
 }
@@ -159,6 +158,38 @@ TEST(ChatReader, AFinalCountOnTheLastChunkSaysNothingAboutTheOthers) {
 TEST(ChatReader, ARunningCountThatFallsIsNotUsed) {
   EXPECT_THAT(tokens_of(read_stream(counted("a", 4) + counted("b", 2))),
               testing::ElementsAre(-1, -1));
+}
+
+TEST(ChatReader, AWholeNumberIsACountHoweverItIsWritten) {
+  const StreamRecord record = read_stream(
+      event(*json::parse(R"({"usage":{"prompt_tokens":10.0,"completion_tokens":8e0}})")));
+  EXPECT_EQ(record.usage.prompt_tokens, 10);
+  EXPECT_EQ(record.usage.completion_tokens, 8);
+  EXPECT_FALSE(record.impossible);
+}
+
+TEST(ChatReader, CountsThatFallCannotBe) {
+  const auto impossible = [](const std::string& stream) {
+    return read_stream(stream).impossible.value_or("");
+  };
+  const auto prompt = [](int64_t tokens) {
+    return event(Value::object({{"usage", Value::object({{"prompt_tokens", tokens}})}}));
+  };
+  EXPECT_EQ(impossible(counted("a", 4) + counted("b", 4) + counted("c", 9)), "");
+  EXPECT_EQ(impossible(counted("a", 4) + counted("b", 3)),
+            "`usage.completion_tokens` is 3, and was 4 before");
+  EXPECT_EQ(impossible(prompt(0) + prompt(11) + prompt(11)), "");  // 0: not counted yet
+  EXPECT_EQ(impossible(prompt(11) + prompt(10)), "`usage.prompt_tokens` is 10, and was 11 before");
+}
+
+TEST(ChatReader, EveryModelThatAnAnswerNamesIsKept) {
+  const auto named = [](const char* model) { return event(Value::object({{"model", model}})); };
+  const StreamRecord one = read_stream(named("a") + named("a"));
+  EXPECT_EQ(one.model, "a");
+  EXPECT_FALSE(one.other_model);
+  const StreamRecord two = read_stream(named("a") + named("b") + named("a"));
+  EXPECT_EQ(two.model, "a");
+  EXPECT_EQ(two.other_model, "b");
 }
 
 TEST(ChatReader, TokenIdsAndLogProbabilitiesAreCountedPerChunk) {

@@ -20,6 +20,7 @@ namespace http = boost::beast::http;
 using beast::error_code;
 
 constexpr std::uint32_t kHeadSizeMax = 64 << 10;
+constexpr int kInterimMax = 16;
 
 bool equal_without_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
@@ -42,18 +43,22 @@ class Parser : public http::basic_parser<false> {
 
   void set_stamp(Stamp at) { at_ = at; }
   [[nodiscard]] bool wanted() const { return wanted_; }
+  // "100 Continue" and the like: the answer itself comes after it. 101 is another protocol.
+  [[nodiscard]] bool is_interim() const { return code_ / 100 == 1 && code_ != 101; }
 
  private:
   void on_request_impl(http::verb, beast::string_view, beast::string_view, int,
                        error_code&) override {}
   void on_response_impl(int code, beast::string_view, int, error_code&) override {
-    head_.status = code;
+    head_.status = code_ = code;
   }
   void on_field_impl(http::field, beast::string_view name, beast::string_view value,
                      error_code&) override {
     head_.headers.emplace_back(text_of(name), text_of(value));
   }
-  void on_header_impl(error_code&) override { sink_.head(std::move(head_), at_); }
+  void on_header_impl(error_code&) override {
+    if (!is_interim()) sink_.head(std::move(head_), at_);
+  }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   std::size_t on_body_impl(beast::string_view bytes, error_code&) override { return take(bytes); }
   void on_chunk_header_impl(std::uint64_t, beast::string_view, error_code&) override {}
@@ -69,6 +74,7 @@ class Parser : public http::basic_parser<false> {
 
   HttpSink& sink_;
   HttpHead head_{};
+  int code_ = 0;
   Stamp at_{};
   bool wanted_ = true;
 };
@@ -88,17 +94,19 @@ std::string request_text(const Endpoint& endpoint, const HttpRequest& request) {
 
 // Reads until the message is whole, or nothing more of it is wanted.
 Status receive(Socket& socket, Stamp deadline, const Guard& guard, uint64_t size_max,
-               Parser& parser) {
+               HttpSink& sink) {
+  std::optional<Parser> parser(std::in_place, sink);
+  int interim = 0;
   std::array<char, 64 << 10> buffer;
   std::string unparsed;  // bytes that the parser wants to see again with more behind them
   error_code error;
   uint64_t size = 0;
   for (;;) {
     TRY(piece, socket.read(buffer, deadline, guard));
-    parser.set_stamp(piece.at);
+    parser->set_stamp(piece.at);
     if (piece.count == 0) {
-      if (!parser.got_some()) return Refusal(kClosed, "the peer closed without an answer");
-      parser.put_eof(error);
+      if (!parser->got_some()) return Refusal(kClosed, "the peer closed without an answer");
+      parser->put_eof(error);
       if (error) return Refusal(kClosed, "the peer closed before the answer was whole");
       return {};
     }
@@ -108,16 +116,22 @@ Status receive(Socket& socket, Stamp deadline, const Guard& guard, uint64_t size
     }
     unparsed.append(buffer.data(), piece.count);
     std::string_view rest = unparsed;
-    while (!rest.empty() && !parser.is_done() && parser.wanted()) {
+    while (!rest.empty() && !parser->is_done() && parser->wanted()) {
       error = {};
-      const size_t used = parser.put(boost::asio::const_buffer(rest.data(), rest.size()), error);
+      const size_t used = parser->put(boost::asio::const_buffer(rest.data(), rest.size()), error);
       rest.remove_prefix(used);
       if (error == http::error::need_more) break;
       if (error) return Refusal(kHttpMalformed, error.message());
+      if (parser->is_done() && parser->is_interim()) {
+        if (++interim > kInterimMax)
+          return Refusal(kHttpMalformed, cat("more than ", kInterimMax, " answers of status 1xx"));
+        parser.emplace(sink);
+        parser->set_stamp(piece.at);
+      }
       if (used == 0) break;
     }
     unparsed.erase(0, unparsed.size() - rest.size());
-    if (parser.is_done() || !parser.wanted()) return {};
+    if (parser->is_done() || !parser->wanted()) return {};
   }
 }
 
@@ -150,8 +164,7 @@ HttpOutcome exchange(const Endpoint& endpoint, const HttpRequest& request, const
   // A server that refuses a request answers before it has read all of it and closes: its answer
   // says more than the broken connection.
   if (!written && written.refusal().code != kClosed.code) return end(written);
-  Parser parser(sink);
-  Status received = receive(*socket, deadline, guard, limits.answer_bytes, parser);
+  Status received = receive(*socket, deadline, guard, limits.answer_bytes, sink);
   return end(!received && !written ? written : std::move(received));
 }
 

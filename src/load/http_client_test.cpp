@@ -299,6 +299,42 @@ TEST(HttpClient, AFinishReasonWithoutDoneIsAWholeAnswer) {
   EXPECT_FALSE(record.done_seen);
 }
 
+// RFC 9110, 15.2: what comes before the answer itself is read over, in whatever pieces it comes.
+TEST(HttpClient, InterimAnswersAreReadOver) {
+  const std::string interim =
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
+  const std::string answer =
+      cat("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", plain_stream());
+  const std::string bytes = interim + answer;
+  for (const size_t cut : {size_t{0}, size_t{3}, size_t{23}, size_t{25}, interim.size() - 1,
+                           interim.size(), interim.size() + 5}) {
+    ScriptedServer server([&](const ReceivedRequest&) {
+      return Reply{.pieces = {{bytes.substr(0, cut)}, {bytes.substr(cut), 2ms}},
+                   .framing = Reply::Framing::raw,
+                   .end = Reply::End::close};
+    });
+    const StreamRecord record = ask(server);
+    expect_plain(record);
+    EXPECT_EQ(record.http_status, 200) << cut;
+  }
+}
+
+TEST(HttpClient, InterimAnswersAloneAreNone) {
+  const auto code_of = [](const std::string& bytes) {
+    ScriptedServer server([&](const ReceivedRequest&) {
+      return Reply{.pieces = {{bytes}}, .framing = Reply::Framing::raw, .end = Reply::End::close};
+    });
+    const StreamRecord record = ask(server);
+    return record.problem ? std::string(record.problem->code) : "";
+  };
+  const std::string one = "HTTP/1.1 100 Continue\r\n\r\n";
+  EXPECT_EQ(code_of(one), kClosed.code);
+  std::string many;
+  for (int i = 0; i < 17; ++i) many += one;
+  EXPECT_EQ(code_of(many), kHttpMalformed.code);
+  EXPECT_EQ(code_of("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), kStatus.code);
+}
+
 TEST(HttpClient, WhatIsNoHttpIsRefusedByName) {
   for (const char* answer : {"hello\n\n\n\n", "HTTP/1.1 abc\r\n\r\n",
                              "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {

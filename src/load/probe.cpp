@@ -158,9 +158,10 @@ struct Probe::State : ProbeState {
       if (code == kNotStreamed.code) return stop(CellStatus::unsupported, *run.problem);
       return true;
     }
-    if (record.model && *record.model != model_in_answers()) {
-      run.problem = Refusal(kModelMismatch, cat("asked for `", options.model,
-                                                "`, the answer names `", *record.model, "`"));
+    for (const auto& named : {record.model, record.other_model}) {
+      if (!named || *named == model_in_answers()) continue;
+      run.problem = Refusal(
+          kModelMismatch, cat("asked for `", options.model, "`, the answer names `", *named, "`"));
       return stop(CellStatus::failed, *run.problem);
     }
     const RunFigures& figures = run.figures;

@@ -605,6 +605,22 @@ TEST(Probe, TimesBelowZeroAreNoSuccess) {
   EXPECT_EQ(code_of(result), kImpossible.code);
 }
 
+TEST(Probe, AnotherModelInOneEventOfTheAnswerFails) {
+  // The first event names another model, the last one the right one; and the other way round.
+  for (const bool first : {true, false}) {
+    ChatModel model({}, [first](const ChatQuestion& question) -> std::optional<Reply> {
+      Reply reply = ChatModel::stream(question, {});
+      const std::string event = support::event(Value::object({{"model", "fallback"}}));
+      reply.pieces.insert(first ? reply.pieces.begin() : reply.pieces.end() - 1, {event});
+      return reply;
+    });
+    const ProbeResult result = run_probe(options_for(model));
+    EXPECT_EQ(result.status, CellStatus::failed);
+    EXPECT_EQ(code_of(result), kModelMismatch.code);
+    EXPECT_THAT(result.problem->detail, HasSubstr("the answer names `fallback`"));
+  }
+}
+
 TEST(Probe, WithoutUsageItIsUnsupportedUnlessChunksAreAllowed) {
   ChatModel model([](const ChatQuestion&) { return ChatAnswer{.usage = false, .pause = 4ms}; });
   const ProbeResult strict = run_probe(options_for(model));

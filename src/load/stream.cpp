@@ -82,7 +82,8 @@ class StreamSink : public HttpSink {
     if (secrets_.empty()) return;
     const auto hide = [this](std::string& text) { text = secrets_.hidden(std::move(text)); };
     if (record_.problem) hide(record_.problem->detail);
-    for (auto* text : {&record_.model, &record_.server, &record_.finish_reason}) {
+    for (auto* text :
+         {&record_.model, &record_.other_model, &record_.server, &record_.finish_reason}) {
       if (*text) hide(**text);
     }
     hide(record_.answer);

@@ -73,8 +73,9 @@ struct StreamRecord {
   std::optional<ServerTimings> timings{};
   /// The first statement that no count, time or rate can be: "usage.prompt_tokens is -3".
   std::optional<std::string> impossible{};
-  std::optional<std::string> model{};   // the model that the answer names
-  std::optional<std::string> server{};  // the Server header
+  std::optional<std::string> model{};        // the model that the answer names first
+  std::optional<std::string> other_model{};  // another one that it names later
+  std::optional<std::string> server{};       // the Server header
   std::optional<std::string> finish_reason{};
   std::string answer{}, reasoning{};
   int64_t answer_chars = 0, reasoning_chars = 0;  // code points

@@ -54,7 +54,7 @@ double median_of(std::vector<double> values) {
 }
 
 // The medians of the first `first` measured runs and of the rest; nothing when a half is empty or a
-// run has no such figure.
+// run has no such figure, or one that no rate can be.
 std::optional<Pair> halves(const json::Value* runs, size_t first, std::string_view figure) {
   if (runs == nullptr || !runs->is_array() || first == 0 || runs->items().size() <= first)
     return std::nullopt;
@@ -63,7 +63,7 @@ std::optional<Pair> halves(const json::Value* runs, size_t first, std::string_vi
     const json::Value* value = dig(run, {figure});
     const auto number =
         value != nullptr && value->is_number() ? parse_double(value->literal()) : std::nullopt;
-    if (!number) return std::nullopt;
+    if (!number || *number <= 0) return std::nullopt;
     values.push_back(*number);
   }
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(first);
@@ -95,6 +95,12 @@ std::optional<ComparedRun> run_of(const std::filesystem::path& path, std::string
     why = cat("its status is ", status.empty() ? "not stated" : status);
     return std::nullopt;
   }
+  if (const std::string name = text_at(*root, {"env_class"});
+      name != "isolated" && name != "under-load") {
+    why = cat("its env_class is ", name.empty() ? "not stated" : name,
+              ", expected isolated or under-load");
+    return std::nullopt;
+  }
   const json::Value* control = root->find("control_run");
   if (control == nullptr || text_at(*control, {"cell_status"}) != "success") {
     why = "no control was measured beside it";
@@ -123,24 +129,39 @@ std::optional<ComparedRun> run_of(const std::filesystem::path& path, std::string
                      .source = path.string()};
 }
 
+// The throughput.json below a folder. A folder that cannot be read is named, and the others count.
+void find_files(const std::filesystem::path& folder, std::vector<std::filesystem::path>& files,
+                std::vector<std::string>& left_out) {
+  std::error_code error;
+  std::vector<std::filesystem::path> inner;
+  for (std::filesystem::directory_iterator entries(folder, error), end; !error && entries != end;
+       entries.increment(error)) {
+    std::error_code ignored;
+    if (entries->symlink_status(ignored).type() == std::filesystem::file_type::directory) {
+      inner.push_back(entries->path());
+    } else if (entries->path().filename() == "throughput.json") {
+      files.push_back(entries->path());
+    }
+  }
+  if (error) left_out.push_back(cat(folder.string(), ": ", error.message()));
+  for (const std::filesystem::path& each : inner) find_files(each, files, left_out);
+}
+
 }  // namespace
 
 Result<FoundRuns> find_runs(const std::vector<std::filesystem::path>& folders,
                             std::string_view figure) {
   std::vector<std::filesystem::path> files;
+  FoundRuns found;
   for (const std::filesystem::path& folder : folders) {
     std::error_code error;
-    std::filesystem::recursive_directory_iterator entries(folder, error);
+    const std::filesystem::directory_iterator entries(folder, error);
     if (error) return Refusal(kVerdictInput, cat("`", folder.string(), "`: ", error.message()));
-    for (; entries != std::filesystem::recursive_directory_iterator(); entries.increment(error)) {
-      if (entries->path().filename() == "throughput.json") files.push_back(entries->path());
-      if (error) break;
-    }
+    find_files(folder, files, found.left_out);
   }
   if (files.empty()) return Refusal(kVerdictInput, "no throughput.json below the folders named");
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
-  FoundRuns found;
   for (const std::filesystem::path& file : files) {
     std::string why;
     if (auto run = run_of(file, figure, why)) {

@@ -65,6 +65,40 @@ TEST_F(VerdictFiles, WhatIsNoRunIsNamed) {
   EXPECT_NE(found->left_out[4].find("JSON-SYNTAX"), std::string::npos);
 }
 
+TEST_F(VerdictFiles, WhatNoRunCanBeIsNamed) {
+  const std::string control =
+      cat(R"(,"control_run":{"cell_status":"success","campaign":{"profile":"old"},)",
+          R"("sequential_runs":)", runs({5, 7, 6, 6}), "}");
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string text = file("success", control);
+    return text.replace(text.find(from), from.size(), to);
+  };
+  // In the middle of a half's two values a rate below zero would leave a median that looks sound.
+  write("a", with("\"cumulative_tok_s\":12", "\"cumulative_tok_s\":-12"));
+  write("b", with("\"cumulative_tok_s\":15", "\"cumulative_tok_s\":0"));
+  write("c", with("isolated", "quiet"));
+  write("d", file("success", control));
+  const auto found = find_runs({folder_ / "runs"}, "cumulative_tok_s");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->runs.size(), 1u);
+  ASSERT_EQ(found->left_out.size(), 3u);
+  EXPECT_NE(found->left_out[0].find("no two halves"), std::string::npos);
+  EXPECT_NE(found->left_out[1].find("no two halves"), std::string::npos);
+  EXPECT_NE(found->left_out[2].find("its env_class is quiet"), std::string::npos);
+}
+
+TEST_F(VerdictFiles, AFolderThatCannotBeReadIsNamedAndTheOthersCount) {
+  if (geteuid() == 0) GTEST_SKIP() << "for this user every folder can be read";
+  write("a/locked", "{}");
+  write("b", file("aborted", ""));
+  std::filesystem::permissions(folder_ / "runs/a", std::filesystem::perms::none);
+  const auto found = find_runs({folder_ / "runs"}, "cumulative_tok_s");
+  std::filesystem::permissions(folder_ / "runs/a", std::filesystem::perms::owner_all);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->left_out.size(), 2u);
+  EXPECT_NE(found->left_out[0].find("ermission denied"), std::string::npos);
+}
+
 TEST_F(VerdictFiles, NothingToJudgeIsRefused) {
   std::filesystem::create_directories(folder_ / "empty");
   EXPECT_EQ(find_runs({folder_ / "empty"}, "x").refusal().code, "VERDICT-NO-RUNS");

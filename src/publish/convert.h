@@ -47,9 +47,10 @@ struct RunContext {
 /// A tool's file as it was read.
 struct ToolFile {
   std::filesystem::path path{};
-  int64_t mtime_seconds = 0;  // UTC
-  std::string text{};         // set for tools that write text (llama-bench csv, md)
-  json::Document document{};  // one value or, for JSON lines, more; none for text
+  int64_t mtime_seconds = 0;           // UTC
+  std::string text{};                  // set for tools that write text (llama-bench csv, md)
+  json::Document document{};           // one value or, for JSON lines, more; none for text
+  std::vector<std::string> remarks{};  // of the reading, for errors[] of every run
 
   [[nodiscard]] json::Items values() const { return document.values(); }
   /// The value when there is just one; else none.

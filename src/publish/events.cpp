@@ -96,7 +96,7 @@ Status append_events(const std::filesystem::path& feed, std::string_view shard_p
   return {};
 }
 
-Result<size_t> replay_events(const std::filesystem::path& feed, Store& store) {
+Result<Replay> replay_events(const std::filesystem::path& feed, Store& store) {
   TRY(files, store.list("data"));
   std::error_code error;
   std::filesystem::create_directories(feed.parent_path(), error);
@@ -107,29 +107,44 @@ Result<size_t> replay_events(const std::filesystem::path& feed, Store& store) {
     return Refusal(kEventsNotWritten, cat("`", feed.string(), "`: ", std::strerror(errno)));
   };
   if (out == nullptr) return failed();
-  size_t count = 0;
+  Replay replay;
   const auto all = [&]() -> Status {
     for (const StoredFile& file : files) {
       if (!file.path.ends_with(".parquet")) continue;
-      TRY(bytes, store.get(file.path));
+      const auto got = store.get(file.path);
+      if (!got) {
+        if (got.refusal().code != kStoreRead.code) return got.refusal();
+        replay.left_out.push_back(got.refusal());
+        continue;
+      }
+      const std::optional<std::string>& bytes = *got;
       if (!bytes) continue;
       if (!sha256_hex(*bytes).starts_with(digest_in_name(file.path))) {
-        return Refusal(kStoreDamaged,
-                       cat("`", file.path, "`: not the bytes that its name promises"));
+        replay.left_out.emplace_back(
+            kStoreDamaged, cat("`", file.path, "`: not the bytes that its name promises"));
+        continue;
       }
       const auto rows = each_piece(file.path, *bytes, [&](std::string_view lines) -> Status {
         if (std::fwrite(lines.data(), 1, lines.size(), out) != lines.size()) return failed();
         return {};
       });
-      if (!rows) return at(file.path, rows.refusal());
-      count += *rows;
+      if (!rows && rows.refusal().code != kShardUnreadable.code) return rows.refusal();
+      if (rows) {
+        replay.lines += *rows;
+      } else {
+        replay.left_out.push_back(at(file.path, rows.refusal()));
+      }
     }
     return {};
   }();
   bool kept = std::fflush(out) == 0;
   kept = std::fclose(out) == 0 && kept;
+  if (kept && all && replay.lines == 0 && !replay.left_out.empty()) {
+    std::remove(beside.c_str());
+    return replay;
+  }
   kept = kept && all && std::rename(beside.c_str(), feed.c_str()) == 0;
-  if (kept) return count;
+  if (kept) return replay;
   const Refusal why = all ? failed() : all.refusal();
   std::remove(beside.c_str());
   return why;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "publish/store.h"
@@ -17,9 +18,15 @@ namespace assay::publish {
 [[nodiscard]] Status append_events(const std::filesystem::path& feed, std::string_view shard_path,
                                    std::string_view shard_bytes);
 
-/// Writes the feed anew from all shards of the store, in order of their paths; the old feed stays
-/// until the new one is whole. Returns the number of lines. Refuses STORE-DAMAGED for a shard whose
-/// bytes are not those that its name promises.
-[[nodiscard]] Result<size_t> replay_events(const std::filesystem::path& feed, Store& store);
+struct Replay {
+  size_t lines = 0;
+  /// A refusal for each shard that has no lines in the feed: SHARD-UNREADABLE, STORE-READ, or
+  /// STORE-DAMAGED where its bytes are not those that its name promises.
+  std::vector<Refusal> left_out{};
+};
+/// Writes the feed anew from all whole shards of the store, in order of their paths; the old feed
+/// stays until the new one is whole, and where none of the shards is. Refuses EVENTS-NOT-WRITTEN
+/// and what the store refuses.
+[[nodiscard]] Result<Replay> replay_events(const std::filesystem::path& feed, Store& store);
 
 }  // namespace assay::publish

@@ -4,9 +4,11 @@
 #include <map>
 #include <set>
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "publish/privacy.h"
 #include "publish/refusals.h"
+#include "publish/shard.h"
 #include "publish/validate.h"
 
 namespace assay::publish {
@@ -253,6 +255,18 @@ Result<Stored> publish_with_entry(Store& store, const NewFile& shard, const Inde
     return std::move(stored);
   }
   return kept_changing();
+}
+
+Result<std::vector<std::string>> find_damaged(Store& store) {
+  TRY(files, store.list("data"));
+  std::vector<std::string> damaged;
+  for (const StoredFile& file : files) {
+    const std::string_view digest = digest_in_name(file.path);
+    if (digest.empty()) continue;
+    TRY(bytes, store.get(file.path));
+    if (bytes && !sha256_hex(*bytes).starts_with(digest)) damaged.push_back(file.path);
+  }
+  return damaged;
 }
 
 Result<std::vector<std::string>> check_paths_exist(Store& store, const RunIndex& index) {

@@ -74,6 +74,9 @@ struct RunIndex {
                                                 const IndexEntry& entry,
                                                 std::string_view description);
 
+/// Shards of the store whose bytes are not those that their names promise. Reads every shard.
+[[nodiscard]] Result<std::vector<std::string>> find_damaged(Store& store);
+
 /// Paths of the index that the store does not have.
 [[nodiscard]] Result<std::vector<std::string>> check_paths_exist(Store& store,
                                                                  const RunIndex& index);

@@ -2,6 +2,7 @@
 // reads.
 #include <sys/stat.h>
 
+#include "base/ascii.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "publish/convert.h"
@@ -43,8 +44,52 @@ bool may_be_text(std::string_view kind) {
          kind == "framework-eval" || kind == "auto";
 }
 
-// A file that is no JSON: text where the kind has text forms, else what is wrong with the JSON.
+// A number larger than a double can be is refused by the reader, with its whole file. It is read as
+// the infinity that other programs make of it, so that this figure alone is left out. Nothing where
+// there is no such number.
+std::optional<std::string> with_infinities(std::string_view bytes,
+                                           std::vector<std::string>& remarks) {
+  constexpr size_t kNamed = 20, kShown = 40;
+  std::optional<std::string> out;
+  size_t copied = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == '"') {  // over a string
+      for (++i; i < bytes.size() && bytes[i] != '"'; ++i) {
+        if (bytes[i] == '\\') ++i;
+      }
+      continue;
+    }
+    if (!is_digit(bytes[i]) && bytes[i] != '-') continue;
+    const size_t end = std::min(bytes.size(), bytes.find_first_not_of("0123456789.eE+-", i));
+    const std::string_view number = bytes.substr(i, end - i);
+    if (number.size() > 1 && !json::finite_number(number)) {
+      if (!out) out.emplace();
+      out->append(bytes, copied, i - copied);
+      *out += number[0] == '-' ? "-Infinity" : "Infinity";
+      copied = end;
+      if (remarks.size() < kNamed)
+        remarks.push_back(cat(number.substr(0, kShown), number.size() > kShown ? "…" : "",
+                              " is too large for a number: read as Infinity"));
+    }
+    i = end - 1;
+  }
+  if (out) out->append(bytes, copied);
+  return out;
+}
+
+// A file that is no JSON as it stands: JSON but for its large numbers, text where the kind has text
+// forms, else what is wrong with the JSON.
 Result<ToolFile> as_text(ToolFile file, std::string bytes, std::string_view kind, Refusal syntax) {
+  if (const auto tamed = with_infinities(bytes, file.remarks)) {
+    auto document = json::Document::parse(*tamed, options_of(kind));
+    if (document) {
+      file.document = *std::move(document);
+      return file;
+    }
+    file.remarks.clear();
+  }
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (bytes.starts_with(kByteOrderMark)) bytes.erase(0, kByteOrderMark.size());
   if (trim(bytes).empty())
     return Refusal(kConvertInput, cat("`", file.path.string(), "` is empty"));
   if (!may_be_text(kind)) return Refusal(kConvertInput, std::move(syntax.detail));
@@ -82,7 +127,6 @@ Result<ToolFile> read_tool_file(const std::filesystem::path& path, std::string_v
     return file;
   }
   if (!document.refusal().code.starts_with("JSON-")) return std::move(document).refusal();
-  if (!may_be_text(kind)) return Refusal(kConvertInput, document.refusal().detail);
   TRY(bytes, read_file(path, size_max));
   return as_text(std::move(file), std::move(bytes), kind, document.refusal());
 }

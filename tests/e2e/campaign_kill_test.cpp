@@ -157,6 +157,24 @@ TEST_F(CampaignKill, DryRunWritesNothing) {
   EXPECT_TRUE(server_pids().empty());
 }
 
+TEST_F(CampaignKill, ADryRunAsJsonAndOneThatTheRunWouldRefuse) {
+  write_manifest(false);
+  const auto plan = e2e::run_process(request({"--dry-run", "--json"}));
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const auto document = json::parse(plan.out);
+  ASSERT_TRUE(document) << plan.out;
+  const auto& list = document->find("cells")->items();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].find("status")->string(), "planned");
+  EXPECT_EQ(list[1].find("cell")->find("configured_window")->literal(), "2000");
+  std::ofstream(folder_ / "manifest.json") << manifest(server({"${NOSUCH}"}));
+  const auto refused = e2e::run_process(request({"--dry-run"}));
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("CAMPAIGN-VARIABLE-UNSET"), std::string::npos) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "runs"));
+}
+
 TEST_F(CampaignKill, ABadManifestIsRefusedWithItsPlace) {
   std::ofstream(folder_ / "manifest.json") << R"({"campaign_id":"c","profiles":[{"model":"m"}]})";
   const auto result = e2e::run_process(request());

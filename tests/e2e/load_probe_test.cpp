@@ -128,6 +128,19 @@ TEST_F(LoadProbe, AModelThatDoesNotAnswerIsNotReady) {
   EXPECT_THAT(result.out, HasSubstr("LOAD-PREFLIGHT"));
 }
 
+TEST_F(LoadProbe, WhatTheServerSaysDoesNotSteerTheTerminalNorForgeALine) {
+  ChatModel model({}, [](const ChatQuestion&) -> std::optional<Reply> {
+    return ChatModel::error(400, "\x1b[2Jgone\nsuccess: fake");
+  });
+  const auto result = e2e::run_process(request(model.server().base_url()));
+  EXPECT_EQ(result.exit_code, 4);
+  for (const std::string& said : {result.out, result.err}) {
+    EXPECT_EQ(said.find('\x1b'), std::string::npos) << said;
+    EXPECT_EQ(said.find("\nsuccess"), std::string::npos) << said;
+  }
+  EXPECT_THAT(result.out, HasSubstr("HTTP 400: \\x1b[2Jgone\\x0asuccess: fake\n"));
+}
+
 TEST_F(LoadProbe, AFailedMeasurementIsOne) {
   ChatModel model([](const ChatQuestion&) { return ChatAnswer{.cached_tokens = 3}; });
   const auto result = e2e::run_process(request(model.server().base_url()));

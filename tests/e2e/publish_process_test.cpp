@@ -236,6 +236,16 @@ TEST_F(PublishProcess, WrongCommandLines) {
   EXPECT_EQ(publish({"--store", url, "--log-level", "LOUD"}).exit_code, 2);
   for (const char* zone : {"Mars", "+99:99", "25", "", "Europe/Berlin"})
     EXPECT_EQ(publish({"--store", url, "--tz", zone}).exit_code, 2) << zone;
+  for (const auto& [flag, number, range] : {std::tuple{"--serving-port", "99999999", "1 to 65535"},
+                                            {"--serving-port", "0", "1 to 65535"},
+                                            {"--concurrency", "0", "1 to 1048576"},
+                                            {"--max-tokens", "0", "1 to 1073741824"},
+                                            {"--pr-number", "-1", "1 to 2147483647"}}) {
+    const ProcessResult result = publish({"--store", url, flag, number});
+    EXPECT_EQ(result.exit_code, 2) << flag;
+    EXPECT_NE(result.err.find(cat(flag, " takes ", range, ", not ", number)), std::string::npos)
+        << result.err;
+  }
   EXPECT_EQ(publish({"--store", url, "--model", "x\xff"}).exit_code, 2);
   EXPECT_EQ(publish({"--store", url, "--tag", "x=\xfe"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(folder_ / "out"));

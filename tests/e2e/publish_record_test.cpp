@@ -237,6 +237,27 @@ TEST_F(PublishRecord, TheFeedIsRebuiltFromTheShards) {
   EXPECT_EQ(replay.out, "");
   lines(replayed);
   EXPECT_EQ(replayed, live);
+  // One that cannot be read at all and one that is no Parquet file: the others are replayed.
+  std::ofstream(folder_ / "store/data/run-x.parquet") << "no Parquet";
+  std::ofstream(folder_ / "store/data/run-y-0123abcd.parquet") << "other bytes";
+  std::ofstream(feed) << "lost";
+  const ProcessResult partial = run({"events", "replay", "--store", store_url()});
+  EXPECT_EQ(partial.exit_code, 3);
+  EXPECT_NE(partial.err.find("SHARD-UNREADABLE: data/run-x.parquet"), std::string::npos)
+      << partial.err;
+  EXPECT_NE(partial.err.find("STORE-DAMAGED: `data/run-y-0123abcd.parquet`"), std::string::npos);
+  EXPECT_NE(partial.err.find("2 shards left out"), std::string::npos) << partial.err;
+  std::vector<std::string> of_the_others;
+  lines(of_the_others);
+  EXPECT_EQ(of_the_others, live);
+  // The index names the one whose bytes are others, and stays as good as it was.
+  const ProcessResult indexed = run({"index", "--store", store_url()});
+  EXPECT_EQ(indexed.exit_code, 3);
+  EXPECT_NE(indexed.err.find("STORE-DAMAGED: `data/run-y-0123abcd.parquet`"), std::string::npos)
+      << indexed.err;
+  EXPECT_EQ(count(indexed.out, "\"path\""), 2u) << indexed.out;
+  fs::remove(folder_ / "store/data/run-x.parquet");
+  fs::remove(folder_ / "store/data/run-y-0123abcd.parquet");
   // Two shards that have changed places: neither is what its name promises, and the feed stays.
   std::vector<fs::path> shards;
   for (const auto& entry : fs::directory_iterator(folder_ / "store/data")) shards.push_back(entry);
@@ -245,8 +266,9 @@ TEST_F(PublishRecord, TheFeedIsRebuiltFromTheShards) {
   fs::rename(shards[1], shards[0]);
   fs::rename(folder_ / "aside", shards[1]);
   const ProcessResult refused = run({"events", "replay", "--store", store_url()});
-  EXPECT_EQ(refused.exit_code, 4);
-  EXPECT_NE(refused.err.find("STORE-DAMAGED"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_EQ(count(refused.err, "STORE-DAMAGED"), 2u) << refused.err;
+  EXPECT_EQ(count(run({"index", "--store", store_url()}).out, "\"path\""), 0u);
   std::vector<std::string> after;
   lines(after);
   EXPECT_EQ(after, live);

@@ -4,7 +4,9 @@
 #include <iostream>
 
 #include "base/files.h"
+#include "base/printable.h"
 #include "base/text.h"
+#include "load/campaign_cell.h"
 #include "load/campaign_run.h"
 #include "load/commands/commands.h"
 #include "load/refusals.h"
@@ -50,11 +52,31 @@ void print_summary(const CampaignOutcome& outcome) {
     const Cell& cell = record.cell;
     std::cout << cell_id(cell) << " " << name_of(record.status) << " " << cell.profile_id
               << " window " << cell.configured_window << " target " << cell.target_tokens;
-    if (!record.reason.empty()) std::cout << ": " << record.phase << ": " << record.reason;
+    if (!record.reason.empty())
+      std::cout << ": " << record.phase << ": " << printable_line(record.reason);
     std::cout << "\n";
   }
   std::cout << outcome.cells.size() << " cells (" << outcome.kept << " kept) in "
             << outcome.folder.string() << (outcome.interrupted ? ", interrupted" : "") << "\n";
+}
+
+void print_plan(const Manifest& manifest, bool as_json) {
+  if (!as_json) {
+    for (const std::string& line : describe_cells(manifest))
+      std::cout << printable_line(line) << "\n";
+    return;
+  }
+  std::vector<json::Value> cells;
+  for (const Cell& cell : plan_cells(manifest)) {
+    const auto gate = gate_of(cell, *manifest.find_profile(cell.profile_id));
+    cells.push_back(
+        json::Value::object({{"cell_id", cell_id(cell)},
+                             {"status", gate ? name_of(gate->status) : std::string_view("planned")},
+                             {"cell", cell_json(cell)}}));
+    if (gate) cells.back().set("reason", gate->why.text());
+  }
+  std::cout << json::write(json::Value::object({{"cells", json::Value::array(std::move(cells))}}))
+            << "\n";
 }
 
 int run(const cli::Invocation& invocation) {
@@ -72,7 +94,7 @@ int run(const cli::Invocation& invocation) {
   if (invocation.has("--dry-run")) {
     if (const Status sound = check_campaign(*manifest, options); !sound)
       return invocation.refuse(at(path.string(), sound.refusal()), cli::kInputOutput);
-    for (const std::string& line : describe_cells(*manifest)) std::cout << line << "\n";
+    print_plan(*manifest, invocation.json());
     return cli::kOk;
   }
   options.retry = invocation.has("--retry");

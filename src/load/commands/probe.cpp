@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/files.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/ranges.h"
 #include "load/commands/commands.h"
@@ -157,15 +158,15 @@ std::string figure_line(const json::Value& sequential, std::string_view key, std
 std::string summary(const ProbeResult& result, const std::string& file) {
   std::string text = cat(name_of(result.status), ": ");
   if (result.status != CellStatus::success) {
-    return cat(text, result.problem ? result.problem->text() : "", "\n  phase: ", result.phase,
-               "\n  file: ", file, "\n");
+    return cat(text, result.problem ? printable_line(result.problem->text()) : "",
+               "\n  phase: ", result.phase, "\n  file: ", file, "\n");
   }
   const json::Value& sequential = *result.document.find("sequential");
   const json::Value* context = result.document.find("context");
   const json::Value* prompt = context->find("actual_prompt_tokens");
   const auto good = std::count_if(result.sequential.begin(), result.sequential.end(),
                                   [](const MeasuredRun& run) { return run.ok(); });
-  text += cat(result.document.find("model")->string(), ", prompt ",
+  text += cat(printable_line(result.document.find("model")->string()), ", prompt ",
               prompt == nullptr ? "?" : prompt->literal(), " tokens, at most ",
               result.document.find("max_tokens")->literal(), " new, ", good,
               " runs (median, min to max)\n");

@@ -1,6 +1,7 @@
 // verdict: may it be said that one profile leads another?
 #include <iostream>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "load/commands/commands.h"
 #include "load/verdict.h"
@@ -43,9 +44,9 @@ int run(const cli::Invocation& invocation) {
     return cli::kOk;
   }
   for (const Verdict& verdict : verdicts) {
-    std::cout << verdict.config << "\n";
+    std::cout << printable_line(verdict.config) << "\n";
     for (const auto& [name, count] : verdict.classes) {
-      std::cout << "  " << name << ": " << verdict.sentence(name, rules) << "\n";
+      std::cout << "  " << printable_line(cat(name, ": ", verdict.sentence(name, rules))) << "\n";
       for (const std::string& why : count.discarded) invocation.progress(cat("discarded: ", why));
     }
   }

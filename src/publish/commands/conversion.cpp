@@ -38,28 +38,34 @@ std::optional<std::string> git_commit() {
   return std::string(trim(*text));
 }
 
+// The JSON object in a file that a flag names; a byte order mark before it is passed over.
+Result<json::Value> object_in(const std::string& path) {
+  TRY(bytes, read_file(path));
+  auto value = json::parse(bytes, {.skip_byte_order_mark = true});
+  if (!value) return at(path, value.refusal());
+  if (!value->is_object()) return Refusal(kConvertInput, cat("`", path, "` is no JSON object"));
+  return std::move(*value);
+}
+
 Result<json::Value> system_of(const cli::Invocation& invocation, const Log& log) {
+  json::Value system;
   if (const auto path = invocation.text("--system-file")) {
-    TRY(bytes, read_file(*path));
-    TRY(value, json::parse(bytes));
-    if (!value.is_object()) return Refusal(kConvertInput, cat("`", *path, "` is no JSON object"));
-    return std::move(value);
+    TRY(stated, object_in(*path));
+    system = std::move(stated);
+  } else {
+    auto detected = machine::detect_system(machine::this_host());
+    for (const std::string& warning : detected.warnings) log.warning(warning);
+    system = std::move(detected.system);
   }
-  auto detected = machine::detect_system(machine::this_host());
-  for (const std::string& warning : detected.warnings) log.warning(warning);
-  if (const auto name = invocation.text("--hostname")) detected.system.set("hostname", *name);
-  return std::move(detected.system);
+  if (const auto name = invocation.text("--hostname")) system.set("hostname", *name);
+  return system;
 }
 
 // --provenance-file: what proves the weights, where the tool's file does not say it.
 Result<json::Value> provenance_of(const cli::Invocation& invocation) {
   const auto path = invocation.text("--provenance-file");
   if (!path) return json::Value();
-  TRY(bytes, read_file(*path));
-  auto value = json::parse(bytes);
-  if (!value) return at(*path, value.refusal());
-  if (!value->is_object()) return Refusal(kConvertInput, cat("`", *path, "` is no JSON object"));
-  return std::move(*value);
+  return object_in(*path);
 }
 
 // Fills the context; a sentence when the flags do not make sense.
@@ -97,7 +103,8 @@ std::optional<std::string> fill(RunContext& context, const cli::Invocation& invo
     const size_t equals = tag.find('=');
     if (equals == std::string::npos || equals == 0)
       return cat("--tag \"", tag, "\" is not KEY=VALUE");
-    context.tags.put(std::string_view(tag).substr(0, equals), std::string_view(tag).substr(equals + 1));
+    context.tags.put(std::string_view(tag).substr(0, equals),
+                     std::string_view(tag).substr(equals + 1));
   }
   context.allow_partial_failures = invocation.has("--allow-partial-failures");
   context.legacy_regime = invocation.has("--legacy-regime");

@@ -47,7 +47,7 @@ int run_index(const cli::Invocation& invocation) {
     }
     invocation.progress(cat("invalid from now on: ", *wrong));
   }
-  const auto index = read_run_index(**store);
+  auto index = read_run_index(**store);
   if (!index) {
     const bool broken = index.refusal().code == kIndexInvalid.code;
     return invocation.refuse(index.refusal(), broken ? kExitInvalid : kExitPublish);
@@ -58,19 +58,41 @@ int run_index(const cli::Invocation& invocation) {
     return invocation.refuse(Refusal(kIndexInvalid, cat("the store lacks ", join(*missing, ", "))),
                              kExitInvalid);
   }
+  // Another machine's store would send every shard.
+  const bool look = invocation.has("--check-bytes") || (*store)->url().starts_with("file://");
+  std::vector<std::string> damaged;
+  if (look) {
+    const auto found = find_damaged(**store);
+    if (!found) return invocation.refuse(found.refusal(), kExitPublish);
+    damaged = *found;
+  }
+  int exit = cli::kOk;
+  for (const std::string& path : damaged) {
+    exit = invocation.refuse(
+        Refusal(kStoreDamaged, cat("`", path, "`: not the bytes that its name promises; left out")),
+        kExitInvalid);
+    std::erase_if(index->runs, [&](const IndexEntry& entry) { return entry.path == path; });
+  }
   std::cout << write_run_index(*index);
   invocation.progress(cat(index->runs.size(), " entries, all in the store"));
-  return cli::kOk;
+  return exit;
 }
 
 int replay(const cli::Invocation& invocation) {
   auto store = open_store(invocation.text_or("--store", ""));
   if (!store) return invocation.refuse(store.refusal(), kExitPublish);
   const std::filesystem::path feed = invocation.text_or("--feed", default_events_path().string());
-  const auto count = replay_events(feed, **store);
-  if (!count) return invocation.refuse(count.refusal(), kExitPublish);
-  invocation.progress(cat(*count, " events written to ", feed.string()));
-  return cli::kOk;
+  const auto replay = replay_events(feed, **store);
+  if (!replay) return invocation.refuse(replay.refusal(), kExitPublish);
+  int exit = cli::kOk;
+  for (const Refusal& refusal : replay->left_out) exit = invocation.refuse(refusal, kExitInvalid);
+  const bool written = replay->lines > 0 || replay->left_out.empty();
+  invocation.progress(written ? cat(replay->lines, " events written to ", feed.string(),
+                                    replay->left_out.empty()
+                                        ? ""
+                                        : cat("; ", replay->left_out.size(), " shards left out"))
+                              : cat("no whole shard: ", feed.string(), " stays as it was"));
+  return exit;
 }
 
 int detect(const cli::Invocation& invocation) {
@@ -87,21 +109,27 @@ const cli::Flag kStoreFlag = {
 }  // namespace
 
 cli::Command index_command() {
-  return {.name = "index",
-          .summary = "Checks the run index of a store and prints it; marks a shard invalid.",
-          .example = "assay-publish index --store file://out/results",
-          .flags = {kStoreFlag,
-                    {.names = {"--invalidate"},
-                     .value_name = "SHARD",
-                     .help = "Appends a correction first: this shard may not be used."},
-                    {.names = {"--caveat"}, .value_name = "TEXT", .help = "Why, for everyone."},
-                    {.names = {"--superseded-by"},
-                     .value_name = "SHARD",
-                     .help = "The shard that holds the corrected result."}},
-          .run = run_index,
-          .notes =
-              "Exit: 0 ok, 3 the index breaks its rules or names shards that are not there, 4 the "
-              "store failed."};
+  return {
+      .name = "index",
+      .summary = "Checks the run index of a store and prints it; marks a shard invalid.",
+      .example = "assay-publish index --store file://out/results",
+      .flags = {kStoreFlag,
+                {.names = {"--invalidate"},
+                 .value_name = "SHARD",
+                 .help = "Appends a correction first: this shard may not be used."},
+                {.names = {"--caveat"}, .value_name = "TEXT", .help = "Why, for everyone."},
+                {.names = {"--superseded-by"},
+                 .value_name = "SHARD",
+                 .help = "The shard that holds the corrected result."},
+                {.names = {"--check-bytes"},
+                 .arity = cli::Arity::toggle,
+                 .help = "Also reads every shard of a store behind a server (of a folder always): "
+                         "are its bytes those that its name promises?"}},
+      .run = run_index,
+      .notes =
+          "Exit: 0 ok, 3 the index breaks its rules, names shards that are not there, or leaves "
+          "out shards that are\n"
+          "not what their names promise; 4 the store failed."};
 }
 
 cli::Command events_command() {
@@ -110,7 +138,11 @@ cli::Command events_command() {
           .example = "assay-publish events replay --store file://out/results",
           .flags = {kStoreFlag,
                     {.names = {"--feed"}, .value_name = "FILE", .help = "Where the feed is kept."}},
-          .run = replay};
+          .run = replay,
+          .notes =
+              "Exit: 0 ok, 3 shards that cannot be read or are not what their names promise were "
+              "left out (each is\n"
+              "named), 4 the store or the feed failed."};
 }
 
 cli::Command detect_system_command() {

@@ -19,7 +19,7 @@ int run(const cli::Invocation& invocation) {
   for (const std::string& path : invocation.arguments("ENVELOPE")) {
     const auto bytes = read_file(path);
     if (!bytes) return log.refuse(bytes.refusal(), kExitInput);
-    const auto document = json::parse(*bytes);
+    const auto document = json::parse(*bytes, {.skip_byte_order_mark = true});
     if (!document) return log.refuse(at(path, document.refusal()), kExitInput);
     const auto problems = validate(*document, {.legacy_regime = invocation.has("--legacy-regime"),
                                                .now_seconds = std::time(nullptr)});

@@ -1,6 +1,7 @@
 // genai-perf and aiperf: both write metric → {unit, avg, p1 … p99, …}. aiperf of October 2025 put
 // the metrics under `records`; both also print a CSV whose first block has the distributions, its
 // second single values.
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -29,8 +30,12 @@ class Report {
     draft_.model = model();
     draft_.concurrency = concurrency();
     // start_time is the local time of the machine that ran, without a zone.
-    if (const auto local = text_of(root_.find("start_time")); local && context.time_zone) {
-      draft_.timestamp = local_to_utc(*local, *context.time_zone);
+    if (const auto local = text_of(root_.find("start_time"))) {
+      if (!local_to_utc(*local, "UTC")) {
+        add_time_problem(draft_, "start_time", *local);
+      } else if (context.time_zone) {
+        draft_.timestamp = local_to_utc(*local, *context.time_zone);
+      }
     }
     add_rates();
     add_latency("time_to_first_token", "ttft");
@@ -168,7 +173,7 @@ class Report {
 };
 
 // The CSV as the same document: "Time to First Token (ms)" → time_to_first_token {unit: ms, …}.
-Result<json::Document> read_csv(std::string_view text) {
+Result<json::Document> read_csv(std::string_view text, std::vector<std::string>& problems) {
   json::Value root = json::Value::object();
   std::vector<std::string_view> header;
   for (const std::string_view line : split(text, '\n')) {
@@ -199,8 +204,14 @@ Result<json::Document> read_csv(std::string_view text) {
     if (name == "total_output_sequence_length") name = "total_osl";
     json::Value statistics = json::Value::object({{"unit", unit}});
     for (size_t i = 1; i < cells.size() && i < header.size(); ++i) {
-      if (const auto figure = parse_double(cells[i]))
+      const std::string_view cell = trim(cells[i]);
+      const auto figure = parse_double(cell);
+      if (figure && std::isfinite(*figure)) {
         statistics.set(header[i] == "Value" ? "avg" : header[i], *figure);
+      } else if (!cell.empty() && cell != "N/A") {
+        problems.push_back(
+            cat(cells[0], " ", header[i], " is \"", cell, "\", no finite number; left out"));
+      }
     }
     root.set(name, std::move(statistics));
   }
@@ -211,11 +222,12 @@ Result<json::Document> read_csv(std::string_view text) {
 Result<std::vector<Draft>> convert_report(const ToolFile& file, const RunContext& context,
                                           std::string_view name) {
   json::Document table;
+  std::vector<std::string> problems;
   json::Node root = file.only_value();
   if (!root.is_object()) {
     if (file.text.empty())
       return Refusal(kConvertInput, cat("expected one JSON object or a CSV export (", name, ")"));
-    TRY(read, read_csv(file.text));
+    TRY(read, read_csv(file.text, problems));
     table = std::move(read);
     root = table.values().front();
   }
@@ -227,6 +239,7 @@ Result<std::vector<Draft>> convert_report(const ToolFile& file, const RunContext
   }
   std::vector<Draft> drafts;
   TRY(draft, report.draft(context));
+  draft.errors.insert(draft.errors.end(), problems.begin(), problems.end());
   drafts.push_back(std::move(draft));
   return drafts;
 }

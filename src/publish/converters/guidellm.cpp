@@ -78,6 +78,8 @@ Result<Draft> convert_run(json::Node root, json::Node run, const RunContext& con
   draft.model = first_text(root, run);
   const auto wall = wall_of(run);
   if (wall && wall->start > 0) draft.timestamp = utc_text(wall->start);
+  if (const auto text = text_of(run.find("start_time")); text && !draft.timestamp)
+    add_time_problem(draft, "start_time", *text);
   json::Node strategy = run.at({"config", "strategy"});
   if (!strategy) strategy = run.at({"args", "strategy"});
   if (strategy.is_object()) {

@@ -19,7 +19,7 @@ namespace {
 struct Record {
   json::Node fields{};  // as the tool names them, values typed or as text
   int64_t n_prompt = 0, n_gen = 0, n_depth = 0;
-  double average = 0;                      // tokens per second
+  std::optional<double> average{};         // tokens per second; of no finite number nothing
   std::optional<std::string> deviation{};  // source text
   std::string problem{};                   // for errors[]; empty when the record is whole
 };
@@ -66,24 +66,36 @@ Result<Record> record_of(json::Node fields) {
   const auto prompt = integer("n_prompt");
   const auto gen = integer("n_gen");
   const auto average = real("avg_ts");
-  if (!prompt || !gen || !average || *prompt < 0 || *gen < 0 || *prompt + *gen == 0) {
-    return wrong("a record needs n_prompt, n_gen and a finite avg_ts");
+  if (!prompt || !gen || !fields.find("avg_ts") || *prompt < 0 || *gen < 0 || *prompt + *gen == 0) {
+    return wrong("a record needs n_prompt, n_gen and avg_ts");
   }
   record.n_prompt = *prompt;
   record.n_gen = *gen;
   record.n_depth = integer("n_depth").value_or(0);
-  record.average = *average;
+  record.average = average;
+  record.fields = fields;
+  if (!average) {
+    // A NaN in JSON is named with all others of its file.
+    const json::Node said = fields.find("avg_ts");
+    if (!said.is_number())
+      record.problem = cat(label_of(record), ": avg_ts is \"", text_of(said).value_or("null"),
+                           "\", no finite number; left out");
+    return record;
+  }
   record.deviation = text_of(fields.find("stddev_ts"));
   const json::Node samples = fields.find("samples_ts");
   if (samples.is_array() && !samples.items().empty()) {
     double sum = 0;
-    for (json::Node sample : samples.items()) sum += number_of(sample).value_or(0);
+    bool all = true;
+    for (json::Node sample : samples.items()) {
+      all = all && number_of(sample);
+      sum += number_of(sample).value_or(0);
+    }
     const double mean = sum / static_cast<double>(samples.items().size());
-    if (!(std::fabs(mean - *average) < 1e-3 * *average)) {
+    if (all && !(std::fabs(mean - *average) < 1e-3 * *average)) {
       return wrong(cat("avg_ts ", *average, " is not the mean of samples_ts, ", mean));
     }
   }
-  record.fields = fields;
   return record;
 }
 
@@ -182,7 +194,8 @@ Result<std::vector<Record>> read_csv(std::string_view text, json::Document& tabl
   std::vector<Record> records;
   for (const json::Node fields : table.values().front().items()) {
     TRY(record, record_of(fields));
-    record.problem = std::move(problems[records.size()]);
+    const std::string& problem = problems[records.size()];
+    if (!problem.empty()) record.problem = problem;
     records.push_back(std::move(record));
   }
   return records;
@@ -315,6 +328,7 @@ Draft draft_of(std::string_view model, const std::vector<const Record*>& records
   draft.results.reserve(records.size());
   for (const Record* record : records) {
     if (!record->problem.empty()) draft.errors.push_back(record->problem);
+    if (!record->average) continue;
     const std::string label = label_of(*record);
     ResultRow* row = add_row(draft, label, metric_of(*record), "tok/s", record->average);
     if (const auto ns = number_of(record->fields.find("avg_ns"))) {

@@ -90,6 +90,8 @@ class LmEval {
     } else if (date.is_string() && parse_utc(date.string())) {
       draft_.timestamp = date.string();
     }
+    if (const auto text = text_of(date); text && !draft_.timestamp)
+      add_time_problem(draft_, "date", *text);
   }
 
   void read_config(json::Node config, const json::Value& arguments) {

@@ -156,6 +156,8 @@ Result<std::vector<Envelope>> convert_file(const ToolFile& file, std::string_vie
   if (!drafts) return at(cat("`", file.path.string(), "`"), std::move(drafts).refusal());
   if (drafts->empty())
     return Refusal(kNothingToPublish, cat("`", file.path.string(), "` holds no run"));
+  for (Draft& draft : *drafts)
+    draft.errors.insert(draft.errors.end(), file.remarks.begin(), file.remarks.end());
   // lm-eval's converter says it row by row.
   if (chosen->name != "lm-eval") {
     for (const std::string& text : non_finite_figures(file)) {

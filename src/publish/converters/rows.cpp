@@ -58,6 +58,10 @@ Status apply_failures(Draft& draft, const RunContext& context, double completed,
   return {};
 }
 
+void add_time_problem(Draft& draft, std::string_view key, std::string_view text) {
+  draft.errors.push_back(cat("`", key, "` is \"", text, "\", no time that can be read; left out"));
+}
+
 json::Value key_values(json::Node value) {
   if (value.is_object()) return value.to_value();
   if (!value.is_string() || value.string().empty()) return {};

@@ -29,6 +29,9 @@ void add_tags(ResultRow& row, json::Node object, std::initializer_list<std::stri
 [[nodiscard]] Status apply_failures(Draft& draft, const RunContext& context, double completed,
                                     double failed, std::optional<double> asked = std::nullopt);
 
+/// Says in errors[] that the file's own time cannot be read; another then stands in for it.
+void add_time_problem(Draft& draft, std::string_view key, std::string_view text);
+
 /// "a=1,b=x" as an object of numbers and strings; an object as it is; null otherwise.
 [[nodiscard]] json::Value key_values(json::Node value);
 

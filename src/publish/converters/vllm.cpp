@@ -59,10 +59,14 @@ Result<Draft> convert_run(json::Node run, const RunContext& context) {
   Draft draft;
   draft.model = text_of(run.find("model_id"));
   draft.concurrency = integer_of(run.find("max_concurrency"));
-  if (const auto date = text_of(run.find("date")); date && context.time_zone) {
+  if (const auto date = text_of(run.find("date"))) {
     const auto local = iso_local(*date);
-    draft.timestamp = local ? local_to_utc(*local, *context.time_zone) : std::nullopt;
-    if (draft.timestamp) draft.timestamp_source = "vllm_date_local";
+    if (!local || !local_to_utc(*local, "UTC")) {
+      add_time_problem(draft, "date", *date);
+    } else if (context.time_zone) {
+      draft.timestamp = local_to_utc(*local, *context.time_zone);
+      draft.timestamp_source = "vllm_date_local";
+    }
   }
 
   const auto rate = [&](std::string_view key, std::string_view metric, std::string_view unit) {
