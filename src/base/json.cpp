@@ -1,36 +1,14 @@
 #include "base/json.h"
 
-#if defined(__SSE2__)
-// Strings are scanned sixteen bytes at a time where they are decoded in place. The library's
-// classes then differ from those of other files, so that they have a namespace of their own here.
-#define RAPIDJSON_SSE2
-#define RAPIDJSON_NAMESPACE rapidjson_sse2
-#define RAPIDJSON_NAMESPACE_BEGIN namespace rapidjson_sse2 {
-#define RAPIDJSON_NAMESPACE_END }
-#endif
-#include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/reader.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <functional>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <memory>
-#include <type_traits>
 #include <unordered_map>
 
-#include "base/input_file.h"
-#include "base/json_pieces.h"
-#include "base/refusals.h"
-#include "base/text.h"
-
-#if defined(__SSE2__)
-namespace rapidjson = rapidjson_sse2;
-#endif
+#include "base/json_events.h"
 
 namespace assay::json {
 
@@ -157,17 +135,9 @@ Result<uint32_t> Value::as_uint32(std::string_view path) const {
 }
 Result<double> Value::as_double(std::string_view path) const {
   if (!is_number()) return wrong_type(*this, path, "a number");
-  // from_chars reports underflow to zero as out of range too; strtod semantics are wanted there: a
-  // literal such as 1e-400 is a legal, tiny number.
-  const auto parsed = parse_double(literal());
-  if (parsed) {
-    if (!std::isfinite(*parsed)) return out_of_range(*this, path, "a finite number");
-    return *parsed;
-  }
-  const size_t e = literal().find_first_of("eE");
-  const bool tiny = e != std::string::npos && literal().find('-', e) != std::string::npos;
-  if (!tiny) return out_of_range(*this, path, "a finite number");
-  return 0.0;
+  const auto number = finite_number(literal());
+  if (!number) return out_of_range(*this, path, "a finite number");
+  return *number;
 }
 Result<std::string> Value::as_string(std::string_view path) const {
   if (!is_string()) return wrong_type(*this, path, "a string");
@@ -213,23 +183,18 @@ namespace {
 // Builds values from RapidJSON's events; stops at a duplicate key or at too much depth.
 class Builder {
  public:
-  explicit Builder(const ParseOptions& options) : options_(options) {
-    for (const std::string_view skip : options.skip_members) {
-      const size_t at = skip.rfind('@');
-      const auto depth =
-          at == std::string_view::npos ? std::nullopt : parse_int64(skip.substr(at + 1));
-      const std::string_view key = depth ? skip.substr(0, at) : skip;
-      const bool counted = key.ends_with("[]");
-      skips_.push_back({counted ? key.substr(0, key.size() - 2) : key,
-                        depth ? static_cast<int>(*depth) : -1, counted});
-    }
-  }
+  explicit Builder(const ParseOptions& options) : options_(options) {}
+
+  std::vector<Value> results;
+  std::optional<Refusal> problem;
+
+  void begin_value() {}
 
   bool Null() { return put(Value()); }
   bool Bool(bool value) { return put(Value(value)); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
-    if (is_malformed_word({text, size})) return false;
-    return skipping() || put(Value::number(std::string(text, size)));
+    problem = problem_of_number({text, size});
+    return !problem && put(Value::number(std::string(text, size)));
   }
   // Numbers arrive as text only; these exist because the reader's interface asks for them.
   bool Int(int) { return false; }
@@ -238,32 +203,20 @@ class Builder {
   bool Uint64(uint64_t) { return false; }
   bool Double(double) { return false; }
   bool String(const char* text, rapidjson::SizeType size, bool) {
-    if (has_lone_surrogate({text, size})) return false;
-    return skipping() || put(Value(std::string(text, size)));
+    problem = problem_of_string({text, size});
+    return !problem && put(Value(std::string(text, size)));
   }
   bool StartObject() { return open(Kind::object); }
   bool StartArray() { return open(Kind::array); }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
-    if (has_lone_surrogate({text, size})) return false;
-    if (skipping()) return true;
+    problem = problem_of_string({text, size});
+    if (problem) return false;
     const std::string_view key(text, size);
     Frame& frame = stack_.back();
     frame.slot = find(frame, key);
     if (frame.slot != kNone && !options_.last_duplicate_wins) {
       problem = Refusal(kJsonDuplicateKey, cat("key `", key, "` stands twice in one object"));
       return false;
-    }
-    for (const Skip& skip : skips_) {
-      if (skip.key != key || (skip.depth >= 0 && skip.depth != depth_)) continue;
-      if (skip.counted) {
-        count_next_ = true;
-        break;
-      }
-      skip_from_ = depth_;
-      if (!read_over) return true;
-      const Status passed = read_over(options_.depth_max - depth_);
-      if (!passed) problem = passed.refusal();
-      return static_cast<bool>(passed);
     }
     if (frame.slot == kNone) {
       frame.slot = members_.size();
@@ -274,20 +227,12 @@ class Builder {
   bool EndObject(rapidjson::SizeType) { return close(); }
   bool EndArray(rapidjson::SizeType) { return close(); }
 
-  Value result;
-  std::optional<Refusal> problem;
-  // Set where the stream can read over what is not wanted: the value of the key just seen, of which
-  // a scalar is left, and what is in the coming object or array.
-  std::function<Status(int depth_left)> read_over;
-  std::function<Status(int depth_left)> read_over_inside;
-
  private:
   // An open object or array: its members and items so far stand at the end of members_ and items_.
   struct Frame {
     Kind kind;
     size_t begin;
-    bool counted = false;  // an array of which only the number of items is wanted
-    size_t slot = kNone;   // of the coming member
+    size_t slot = kNone;                                               // of the coming member
     std::unique_ptr<std::unordered_map<std::string, size_t>> index{};  // of many members
   };
   static constexpr size_t kNone = static_cast<size_t>(-1);
@@ -309,54 +254,15 @@ class Builder {
     return found == frame.index->end() ? kNone : found->second;
   }
 
-  // RapidJSON 1.1 accepts an escaped low surrogate that stands alone and makes bytes of it that are
-  // not UTF-8. Raw bytes are checked before, so text that is not UTF-8 comes from such an escape.
-  [[nodiscard]] bool has_lone_surrogate(std::string_view text) {
-    if (text.find('\xED') == std::string_view::npos || is_utf8(text)) return false;
-    problem = Refusal(kJsonSyntax, "a \\u escape is half of a surrogate pair");
-    return true;
-  }
-
-  // RapidJSON 1.1 takes "NInf" and "NaInf" for infinity.
-  [[nodiscard]] bool is_malformed_word(std::string_view literal) {
-    if (literal.starts_with('-')) literal.remove_prefix(1);
-    if (!literal.starts_with('N') || literal == "NaN") return false;
-    problem = Refusal(kJsonSyntax, cat("`", literal, "` is no number"));
-    return true;
-  }
-
-  // Between the key of a skipped member and the end of its value.
-  [[nodiscard]] bool skipping() {
-    if (skip_from_ < 0) return false;
-    if (depth_ == skip_from_) skip_from_ = -1;  // a scalar: this event was the whole value
-    return true;
-  }
-
   bool open(Kind kind) {
-    if (++depth_ > options_.depth_max) {
-      problem = Refusal(kJsonTooDeep, cat("nested deeper than ", options_.depth_max, " levels"));
+    if (stack_.size() == static_cast<size_t>(options_.depth_max)) {
+      problem = too_deep(options_.depth_max);
       return false;
     }
-    if (skip_from_ >= 0) return true;
-    if (!stack_.empty() && stack_.back().counted) {
-      put(Value());
-      skip_from_ = depth_ - 1;
-      if (!read_over_inside) return true;
-      const Status passed = read_over_inside(options_.depth_max - depth_);
-      if (!passed) problem = passed.refusal();
-      return static_cast<bool>(passed);
-    }
-    stack_.push_back({kind, kind == Kind::object ? members_.size() : items_.size(),
-                      kind == Kind::array && count_next_});
-    count_next_ = false;
+    stack_.push_back({kind, kind == Kind::object ? members_.size() : items_.size()});
     return true;
   }
   bool close() {
-    --depth_;
-    if (skip_from_ >= 0) {
-      if (depth_ == skip_from_) skip_from_ = -1;
-      return true;
-    }
     const Kind kind = stack_.back().kind;
     const size_t begin = stack_.back().begin;
     stack_.pop_back();
@@ -372,10 +278,8 @@ class Builder {
     return out;
   }
   bool put(Value value) {
-    if (skip_from_ >= 0 && skipping()) return true;
-    count_next_ = false;
     if (stack_.empty()) {
-      result = std::move(value);
+      results.push_back(std::move(value));
     } else if (stack_.back().kind == Kind::array) {
       items_.push_back(std::move(value));
     } else {
@@ -384,86 +288,24 @@ class Builder {
     return true;
   }
 
-  struct Skip {
-    std::string_view key;
-    int depth;  // of objects and arrays around the member; -1 = any
-    bool counted;
-  };
-
   const ParseOptions& options_;
-  std::vector<Skip> skips_;
   std::vector<Frame> stack_;
   std::vector<Member> members_;
   std::vector<Value> items_;
-  int depth_ = 0;
-  int skip_from_ = -1;       // depth at which what is skipped stands; -1 = keeping
-  bool count_next_ = false;  // of the coming value, an array's, only the number of items is wanted
 };
 
-// The iterative parser keeps its own stack, so depth costs memory and never the C++ stack.
-constexpr unsigned kStrict = rapidjson::kParseValidateEncodingFlag |
-                             rapidjson::kParseNumbersAsStringsFlag |
-                             rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag;
-
-template <class Stream>
-void skip_white_space(Stream& stream) {
-  while (stream.Peek() == ' ' || stream.Peek() == '\n' || stream.Peek() == '\r' ||
-         stream.Peek() == '\t') {
-    stream.Take();
-  }
-}
-
-// Text that may be written over is decoded where it stands, which is about twice as fast.
-template <class Stream>
-constexpr unsigned kFlagsOf =
-    std::is_same_v<Stream, rapidjson::InsituStringStream> ? kStrict | rapidjson::kParseInsituFlag
-                                                          : kStrict;
-
-// One value; the stream stands behind it afterwards.
-template <class Stream>
-Result<Value> read_value(Stream& stream, const ParseOptions& options) {
-  rapidjson::Reader reader;
-  Builder builder(options);
-  if constexpr (std::is_same_v<Stream, PieceStream>) {
-    builder.read_over = [&](int depth_left) {
-      return stream.read_over_member(depth_left, options.allow_non_finite);
-    };
-    builder.read_over_inside = [&](int depth_left) {
-      return stream.read_over_inside(depth_left, options.allow_non_finite);
-    };
-  }
-  constexpr unsigned kFlags = kFlagsOf<Stream>;
-  const rapidjson::ParseResult parsed =
-      options.allow_non_finite
-          ? reader.Parse<kFlags | rapidjson::kParseNanAndInfFlag>(stream, builder)
-          : reader.Parse<kFlags>(stream, builder);
-  if (builder.problem) return *std::move(builder.problem);
-  if (parsed.IsError()) {
-    return Refusal(kJsonSyntax, cat("at byte ", parsed.Offset(), ": ",
-                                    rapidjson::GetParseError_En(parsed.Code())));
-  }
-  return std::move(builder.result);
-}
-
-// All values up to `size` bytes (RapidJSON takes a NUL byte for the end of its input: the size
-// tells).
-template <class Stream>
-Result<std::vector<Value>> read_values(Stream& stream, uint64_t size, const ParseOptions& options) {
-  std::vector<Value> values;
-  do {
-    TRY(value, read_value(stream, options));
-    values.push_back(std::move(value));
-    skip_white_space(stream);
-  } while (stream.Tell() < size && stream.Peek() != '\0');
-  if (stream.Tell() < size) {
-    return Refusal(kJsonSyntax, cat("at byte ", stream.Tell(), ": a NUL byte"));
-  }
-  return values;
-}
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 }  // namespace
+
+std::optional<double> finite_number(std::string_view literal) {
+  if (const auto parsed = parse_double(literal))
+    return std::isfinite(*parsed) ? parsed : std::nullopt;
+  // from_chars reports underflow to zero as out of range too; strtod semantics are wanted there: a
+  // literal such as 1e-400 is a legal, tiny number.
+  const size_t e = literal.find_first_of("eE");
+  if (e == std::string_view::npos || literal.find('-', e) == std::string_view::npos)
+    return std::nullopt;
+  return 0.0;
+}
 
 Result<Value> parse(std::string_view bytes, const ParseOptions& options) {
   TRY(values, parse_many(bytes, options));
@@ -482,43 +324,10 @@ Result<std::vector<Value>> parse_many(std::string_view bytes, const ParseOptions
     }
     bytes.remove_prefix(kByteOrderMark.size());
   }
+  Builder builder(options);
   rapidjson::MemoryStream stream(bytes.data(), bytes.size());
-  return read_values(stream, bytes.size(), options);
-}
-
-Result<std::vector<Value>> parse_file(const std::filesystem::path& path, uint64_t size_max,
-                                      const ParseOptions& options) {
-  TRY(file, open_input_stream(path));
-  std::error_code error;
-  const uint64_t size = std::filesystem::file_size(path, error);
-  if (error) return Refusal(kFileUnreadable, cat("`", path.string(), "`: ", error.message()));
-  if (size > size_max) {
-    return Refusal(kFileTooLarge, cat("`", path.string(), "` has ", size, " bytes, at most ",
-                                      size_max, " are read"));
-  }
-  // A file that can be held is read whole and decoded in place: where all of it is kept, its values
-  // are a multiple of its text. A large one that is mostly read over, or one that does not say its
-  // size (a pipe), is read in pieces.
-  constexpr uint64_t kHeldMax = uint64_t{24} << 20;
-  if (size > 0 && (size <= kHeldMax || options.skip_members.empty())) {
-    // NULs end the parser's input and are room for its last sixteen bytes.
-    std::string text(size + 32, '\0');
-    const size_t got = std::fread(text.data(), 1, size, file.get());
-    if (got != size)
-      return Refusal(kFileUnreadable,
-                     cat("`", path.string(), "` ended after ", got, " of ", size, " bytes"));
-    const bool marked = options.skip_byte_order_mark && text.starts_with(kByteOrderMark);
-    const size_t from = marked ? kByteOrderMark.size() : 0;
-    rapidjson::InsituStringStream stream(text.data() + from);
-    auto values = read_values(stream, size - from, options);
-    if (!values) return at(path.string(), std::move(values).refusal());
-    return values;
-  }
-  PieceStream stream(file.get());
-  if (options.skip_byte_order_mark) stream.pass_prefix(kByteOrderMark);
-  auto values = read_values(stream, size, options);
-  if (!values) return at(path.string(), std::move(values).refusal());
-  return values;
+  TRY_DO(read_values<rapidjson::kParseValidateEncodingFlag>(stream, bytes.size(), builder));
+  return std::move(builder.results);
 }
 
 void append_quoted(std::string& out, std::string_view text) {

@@ -2,8 +2,8 @@
 //
 // Reading   exactly one value, white space after it allowed; valid UTF-8 and legal surrogate pairs;
 // no BOM,
-//           no NaN or Infinity (unless asked for), no comments; a key twice in an object is
-//           refused; nesting is bounded. Numbers keep their source text, so that `1.0` is never an
+//           no NaN or Infinity, no comments; a key twice in an object is refused (unless asked
+//           for); nesting is bounded. Numbers keep their source text, so that `1.0` is never an
 //           integer.
 // Writing   doubles as format_double; strings escape ", \, and controls (\b \f \n \r \t, else
 // \u00xx in
@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -114,14 +113,9 @@ class Value {
 };
 
 struct ParseOptions {
-  int depth_max = 128;  // objects and arrays inside one another
-  // For files that other tools wrote:
-  bool allow_non_finite = false;      // NaN, Infinity, -Infinity as number literals
+  int depth_max = 128;                // objects and arrays inside one another
   bool last_duplicate_wins = false;   // a key that stands twice takes its last value
   bool skip_byte_order_mark = false;  // a UTF-8 byte order mark may stand first
-  // Keys read over, not kept; `key@2`: inside two levels. Of the array of a key `key[]` the number
-  // of items is kept: objects and arrays in it become null.
-  std::vector<std::string> skip_members{};
 };
 
 [[nodiscard]] Result<Value> parse(std::string_view bytes, const ParseOptions& options = {});
@@ -130,11 +124,9 @@ struct ParseOptions {
 [[nodiscard]] Result<std::vector<Value>> parse_many(std::string_view bytes,
                                                     const ParseOptions& options = {});
 
-/// The values of a file, read in 64 KiB pieces: memory grows with what is kept, not with the file.
-/// Refuses FILE-UNREADABLE and FILE-TOO-LARGE too.
-[[nodiscard]] Result<std::vector<Value>> parse_file(const std::filesystem::path& path,
-                                                    uint64_t size_max,
-                                                    const ParseOptions& options = {});
+/// The number that a literal means: finite as a double, 0 where it is too small for one; nothing
+/// for NaN, Infinity and what is too large.
+[[nodiscard]] std::optional<double> finite_number(std::string_view literal);
 
 struct WriteOptions {
   int indent = 0;          // 0 = compact; else spaces a level, ": " after keys, "\n" between items

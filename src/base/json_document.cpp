@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/ensure.h"
+#include "base/files.h"
 #include "base/input_file.h"
 #include "base/json_events.h"
 #include "base/json_pieces.h"
@@ -85,17 +86,6 @@ Value Node::to_value() const {
     }
   }
   return {};
-}
-
-std::optional<double> finite_number(std::string_view literal) {
-  if (const auto parsed = parse_double(literal))
-    return std::isfinite(*parsed) ? parsed : std::nullopt;
-  // from_chars reports underflow to zero as out of range too; strtod semantics are wanted there: a
-  // literal such as 1e-400 is a legal, tiny number.
-  const size_t e = literal.find_first_of("eE");
-  if (e == std::string_view::npos || literal.find('-', e) == std::string_view::npos)
-    return std::nullopt;
-  return 0.0;
 }
 
 bool is_non_finite(std::string_view literal) {
@@ -409,6 +399,12 @@ Result<Document> Document::read(const std::filesystem::path& path, uint64_t size
   if (size > size_max) {
     return Refusal(kFileTooLarge, cat("`", path.string(), "` has ", size, " bytes, at most ",
                                       size_max, " are read"));
+  }
+  if (size == 0) {  // or a pipe, which does not say its size
+    TRY(bytes, read_file(path, size_max));
+    auto document = parse(bytes, options);
+    if (!document) return at(path.string(), document.refusal());
+    return document;
   }
   Document document;
   DocumentReader reader(document, options);

@@ -178,10 +178,6 @@ class Members {
   size_t size_ = 0;
 };
 
-/// The number that a literal means: finite as a double, 0 where it is too small for one; nothing
-/// for NaN, Infinity and what is too large.
-[[nodiscard]] std::optional<double> finite_number(std::string_view literal);
-
 /// Whether a number's source text is NaN, Infinity or -Infinity.
 [[nodiscard]] bool is_non_finite(std::string_view literal);
 
