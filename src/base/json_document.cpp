@@ -393,14 +393,15 @@ Result<Document> Document::read(const std::filesystem::path& path, uint64_t size
                                 const ReadOptions& options) {
   TRY(file, open_input_stream(path));
   std::error_code error;
-  const uint64_t size = std::filesystem::file_size(path, error);
+  const bool has_size = std::filesystem::is_regular_file(path, error);
+  const uint64_t size = has_size ? std::filesystem::file_size(path, error) : 0;
   if (error) return Refusal(kFileUnreadable, cat("`", path.string(), "`: ", error.message()));
   size_max = std::min(size_max, kSizeMax);
   if (size > size_max) {
     return Refusal(kFileTooLarge, cat("`", path.string(), "` has ", size, " bytes, at most ",
                                       size_max, " are read"));
   }
-  if (size == 0) {  // or a pipe, which does not say its size
+  if (size == 0) {  // a standard input that is a pipe does not say its size
     TRY(bytes, read_file(path, size_max));
     auto document = parse(bytes, options);
     if (!document) return at(path.string(), document.refusal());

@@ -170,6 +170,17 @@ TEST_F(DocumentFile, ReadsAFileAsItsBytes) {
   EXPECT_EQ(Document::read(path_, kMax).refusal().code, "FILE-UNREADABLE");
 }
 
+TEST(Document, ReadsAPipeThatTheProcessWasGiven) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "{\"a\":[1]}", 9), 9);
+  ::close(ends[1]);
+  const auto document = Document::read(cat("/dev/fd/", ends[0]), kMax);
+  ::close(ends[0]);
+  ASSERT_TRUE(document) << document.refusal().text();
+  EXPECT_EQ(text_of(*document), "{\"a\":[1]}\n");
+}
+
 TEST_F(DocumentFile, ReadsOverInPiecesWhatItReadsOverInPlace) {
   const ReadOptions options{.read_over = {"skip@1", "runs[]@1"}};
   std::string runs;
