@@ -15,7 +15,8 @@
 
 namespace assay {
 
-/// The bytes of a regular file  of at most `size_max` bytes, checked while reading.
+/// The bytes of a regular file, or of a pipe that this process was given open (input_file.h), of at
+/// most `size_max` bytes, checked while reading.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path,
                                             uint64_t size_max = uint64_t{1} << 30);
 

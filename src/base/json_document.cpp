@@ -114,7 +114,7 @@ class DocumentReader {
     }
   }
 
-  // Text that is not decoded in place is copied behind this from then on.
+  // The texts of the events do not last: they are copied.
   void copy_texts() { copied_ = true; }
   // The text has no \u: none of its strings can be wrong for one.
   void expect_no_escapes() { has_escapes_ = false; }
